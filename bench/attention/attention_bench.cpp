@@ -30,16 +30,24 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "prompt.hpp"
 #include "suites.hpp"
-#if defined(POSENC_BENCH_BLAS)
-#include "blas.hpp"
-#endif
 
 namespace bench {
 namespace {
 
 void attend(prompt& p) { posenc::attention(p.q(), p.k(), p.v(), posenc::nope(), {}, p.workspace); }
 
-// Products are of all queries and keys, twice the work of a causal mask: their rate counts.
+// Multiply-adds of as many numbers as the two products have, in registers alone.
+[[gnu::noinline]] float multiply_add(std::size_t count, float factor) {
+  constexpr std::size_t chains = 12;  // more than are in flight, fewer than there are registers
+  std::array<floats::number, chains> sums;
+  sums.fill(floats::number(1.0f));
+  floats::number const x(factor);
+  for (std::size_t i = 0; i < count; i += chains * floats::size) {
+    for (auto& y : sums) y = floats::multiply_add(y, x, x);
+  }
+  return sum(sums);
+}
+
 void add_prefill(report& r, table const* t, std::size_t n) {
   auto const p = std::make_shared<prompt>(n);
   auto const add =
@@ -59,8 +67,12 @@ void add_prefill(report& r, table const* t, std::size_t n) {
                       .beside = beside});
       };
   std::string const line = "posenc";
+  float factor = 0.5f;
+  benchmark::DoNotOptimize(factor);
   auto const* const products =
-      add(line, "Eigen's products", n * n, [p] { multiply(p->x, p->all_scores(), p->outputs); });
+      add(line, "multiply-adds", p->visible(), [factor, count = 2 * p->visible() * attended_dim] {
+        benchmark::DoNotOptimize(multiply_add(count, factor));
+      });
   std::vector<measured_case const*> baselines{add(line, "two matrices of Eigen", p->visible(), [p] {
     attend_by_matrices(p->x, p->all_scores(), p->outputs);
   })};
@@ -81,38 +93,6 @@ void add_prefill(report& r, table const* t, std::size_t n) {
                           p->workspace);
       },
       products, baselines, {}, contiguous);
-#if defined(POSENC_BENCH_BLAS)
-  auto const at = [](matrix const& m) { return m.data(); };
-  std::string const blas_line = "posenc, EIGEN_USE_BLAS";
-  auto const* const blas_products = add(blas_line, "OpenBLAS's products", n * n, [p, n, at] {
-    posenc_bench_blas_products(at(p->x.q), at(p->x.k), at(p->x.v), n, attended_dim,
-                               p->all_scores().data(), p->outputs.data());
-  });
-  auto const attend_with_blas = [p, n, at] {
-    return posenc_bench_blas_attention(at(p->x.q), at(p->x.k), at(p->x.v), n, attended_dim);
-  };
-  add(
-      blas_line, "posenc", p->visible(), [attend_with_blas] { attend_with_blas(); }, blas_products,
-      baselines,
-      [p, n, attend_with_blas] {
-        return p->max_error({attend_with_blas(), n * attended_dim});
-      });
-  // The same measurement, with the other limit.
-  add(
-      "posenc, by Eigen", "posenc", p->visible(), [p] { attend(*p); }, blas_products);
-#endif
-}
-
-// Multiply-adds of as many numbers as the two products have, in registers alone.
-[[gnu::noinline]] float multiply_add(std::size_t count, float factor) {
-  constexpr std::size_t chains = 12;  // more than are in flight, fewer than there are registers
-  std::array<floats::number, chains> sums;
-  sums.fill(floats::number(1.0f));
-  floats::number const x(factor);
-  for (std::size_t i = 0; i < count; i += chains * floats::size) {
-    for (auto& y : sums) y = floats::multiply_add(y, x, x);
-  }
-  return sum(sums);
 }
 
 report_case decode_case(table const* t, std::string line, char const* by, std::size_t keys) {
@@ -220,9 +200,9 @@ void add_attention(report& r) {
       r.add(table{.path = "attention/prefill",
                   .title = "Attention of a prompt",
                   .note = "ns per query and visible key; one head of 128 floats, causal. The limit "
-                          "is the rate of the unmasked products QK^T and PV alone: Eigen's in the "
-                          "first two lines, OpenBLAS's in the others. Paged: keys and values in "
-                          "pages of 16 tokens; last, our time / that of contiguous ones.",
+                          "is the multiply-adds of both products in registers alone. Paged: keys "
+                          "and values in pages of 16 tokens; last, our time / that of contiguous "
+                          "ones.",
                   .shows = cells::cost,
                   .on_page = {{"posenc", "attention of a prompt"}}});
   for (auto const n : {std::size_t{1024}, std::size_t{4096}}) add_prefill(r, prefill, n);

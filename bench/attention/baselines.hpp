@@ -55,11 +55,4 @@ inline void attend_by_matrices(qkv const& x, matrix& scores, matrix& outputs) {
   outputs.noalias() = scores * x.v;
 }
 
-/// The two products alone, of all queries and all keys, at the speed of Eigen: twice the work of a
-/// causal mask.
-inline void multiply(qkv const& x, matrix& scores, matrix& outputs) {
-  scores.noalias() = x.q * x.k.transpose();
-  outputs.noalias() = scores * x.v;
-}
-
 }  // namespace bench

@@ -97,7 +97,7 @@
 #include "posenc/adapter/ggml.hpp"                  // ggml's rope op: all modes; its tensors
 #include "posenc/adapter/ggml_rope_parameters.hpp"  // its parameters, as frequencies and axes
 
-// attention: the four sites together (Eigen)
+// attention: the four sites together
 #include "posenc/attention/mask.hpp"               // which keys a query sees
 #include "posenc/attention/arguments.hpp"          // its options
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
@@ -109,7 +109,7 @@
 #include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
-// analysis: what an encoding does to attention; what made a table, and what differs
+// analysis: what an encoding does to attention; what made a table, and what differs (Eigen)
 #include "posenc/analysis/distance_profile.hpp"       // logits and weights by distance
 #include "posenc/analysis/attention_map.hpp"          // mean weights, query by key
 #include "posenc/analysis/running_moments.hpp"        // mean, deviation, extremes

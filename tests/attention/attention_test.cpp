@@ -480,8 +480,7 @@ struct call {
   bool keep_scores = false, keep_weights = false;
 };
 
-/// But for the order in which Eigen sums small products, which goes by how memory is aligned.
-/// Values are within [-1, 1].
+/// But for what -ffast-math reorders. Values are within [-1, 1].
 void expect_same(char const* what, std::vector<double> const& actual,
                  std::vector<double> const& expected) {
   ASSERT_EQ(actual.size(), expected.size()) << what;

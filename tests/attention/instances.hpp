@@ -24,9 +24,9 @@ using at_three_sites = scheme<rotated, alibi, adaptive_temperature>;
 // clang-format off
 #define POSENC_PRODUCTS(EXTERN, T)                                                                 \
   EXTERN template void posenc::detail::multiply_scores<T>(                                         \
-      T*, T, T const*, posenc::heads_view<T const> const&, block_shape const&);                    \
+      T*, T, T const*, tile_panels<T>&, block_shape const&);                                       \
   EXTERN template void posenc::detail::multiply_outputs<T>(                                        \
-      T*, T const*, posenc::heads_view<T const> const&, block_shape const&, double const*);        \
+      T*, T const*, tile_panels<T>&, block_shape const&, double const*);                           \
   EXTERN template void posenc::detail::add_transposed_product<T>(                                  \
       posenc::heads_view<T> const&, T const*, T const*, block_shape const&);
 #define POSENC_ATTENTION(EXTERN, T, ENCODING)                                                      \

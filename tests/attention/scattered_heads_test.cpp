@@ -86,8 +86,7 @@ class pages {
   std::vector<S> memory_;
 };
 
-/// Decoding, up to few_rows and beyond, more than a block, products that Eigen takes for small
-/// ones.
+/// Decoding, up to few_rows and beyond, more than a block, less than a tile.
 constexpr attention_sizes paged_problems[] = {
     {1, 77, 8, 2, 32, 32},  {2, 40, 4, 1, 19, 33}, {1, 9, 2, 2, 16, 3},
     {5, 7, 4, 2, 6, 4},     {9, 9, 1, 1, 4, 4},    {33, 70, 2, 1, 16, 24},
@@ -239,7 +238,7 @@ namespace in_tasks {
 
 using namespace posenc;
 
-/// Decoding, up to few_rows and beyond, blocks and more, products that Eigen takes for small ones.
+/// Decoding, up to few_rows and beyond, blocks and more, less than a tile.
 constexpr attention_sizes split_problems[] = {
     {1, 77, 8, 2, 32, 32}, {2, 40, 4, 1, 19, 33},  {1, 30, 9, 9, 16, 3},  {9, 9, 1, 1, 4, 4},
     {9, 9, 3, 3, 4, 4},    {140, 150, 2, 1, 8, 8}, {70, 80, 16, 2, 8, 8}, {3, 0, 2, 1, 8, 8}};

@@ -1,5 +1,5 @@
 # The include floors: a header includes only its own floor and those before it; Eigen only from
-# attention on, xsimd only in simd, nlohmann-json only in model/hugging_face. And everything is
+# analysis on, xsimd only in simd, nlohmann-json only in model/hugging_face. And everything is
 # in the namespace of its target. Run with cmake -P and INCLUDE, the directory that holds posenc/.
 set(floor_core 0)
 set(floor_simd 1)
@@ -51,8 +51,8 @@ foreach(header IN LISTS headers)
       endif()
     elseif(line MATCHES "posenc" OR line MATCHES "\"")
       string(APPEND wrong "\n  ${header} includes no floor: ${line}")
-    elseif(line MATCHES "<Eigen" AND floor_${here} LESS floor_attention)
-      string(APPEND wrong "\n  ${header} includes Eigen below attention: ${line}")
+    elseif(line MATCHES "<Eigen" AND floor_${here} LESS floor_analysis)
+      string(APPEND wrong "\n  ${header} includes Eigen below analysis: ${line}")
     elseif(line MATCHES "<nlohmann" AND NOT header MATCHES "^model/hugging_face/")
       string(APPEND wrong "\n  ${header} includes nlohmann-json, which model/hugging_face/ is for: ${line}")
     elseif(header STREQUAL "core/target.hpp" AND line MATCHES "<xsimd/config/xsimd_config.hpp>")

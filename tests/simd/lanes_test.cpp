@@ -203,4 +203,23 @@ TEST(lanes, multiply_and_add_with_the_rounding_of_one_lane) {
   });
 }
 
+template <class T, class Lanes>
+void expect_transposed() {
+  constexpr auto size = Lanes::size;
+  std::vector<T> numbers(size * size), found(size * size);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<T>(i);
+  std::array<typename Lanes::number, size> x;
+  for (std::size_t i = 0; i < size; ++i) x[i] = Lanes::load(&numbers[i * size]);
+  Lanes::transpose(x.data());
+  for (std::size_t i = 0; i < size; ++i) Lanes::store(&found[i * size], x[i]);
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t j = 0; j < size; ++j) EXPECT_EQ(found[i * size + j], numbers[j * size + i]);
+}
+
+TEST(lanes, transpose_makes_rows_of_columns) {
+  expect_transposed<float, lanes<float>>();
+  expect_transposed<double, lanes<double>>();
+  expect_transposed<float, one_lane<float>>();
+}
+
 }  // namespace

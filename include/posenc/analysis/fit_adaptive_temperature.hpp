@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "posenc/attention/products.hpp"
+#include "posenc/analysis/eigen.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"

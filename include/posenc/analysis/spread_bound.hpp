@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "posenc/analysis/eigen.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
-#include "posenc/attention/products.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

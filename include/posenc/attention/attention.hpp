@@ -88,7 +88,7 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
 /// An encoding of site 1 is a compile error. Products and exponentials in T, sums of exponentials
 /// in double. Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows
-/// that see them. Memory beside the results: 256 rows of scores, or where queries are few up to 8
+/// that see them. Memory beside the results: 144 rows of scores, or where queries are few up to 8
 /// of each kv head; a head of keys and of values, unless they are read as they are stored, as those
 /// of few queries are (16 heads of a format that has no load are decoded at once). Throws
 /// std::invalid_argument unless the shapes, positions and packed sequences agree, every key and
@@ -96,13 +96,9 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// has as many (or more, where it says that it may serve fewer); and, then amid the work, where an
 /// encoding throws for another reason. The encoding is not copied.
 ///
-/// In tasks: each takes kv heads, and blocks of up to 256 rows of queries, until none is left; one
+/// In tasks: each takes kv heads, and blocks of up to 144 rows of queries, until none is left; one
 /// query of one kv head is not split. The bits are the same for any split. Each task has the memory
 /// of a call. They call the encoding at once; what it throws is thrown when all have ended.
-///
-/// Products of many rows are Eigen's, or those of a BLAS, bits included, where the whole program is
-/// compiled with -DEIGEN_USE_BLAS; keep it to one thread where there are tasks. OpenBLAS made
-/// attention 1.2 times as fast on a Zen 4, and no faster elsewhere.
 template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,

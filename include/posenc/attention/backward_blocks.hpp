@@ -58,16 +58,20 @@ struct backward_blocks {
 
   /// k and v: as to_read makes them.
   void add_all(auto const& q, auto const& k, auto const& v, auto const& d_outputs) {
+    auto const in_blocks = given.queries > scores.queries();
+    tile_panels<T> keys, values, summed_keys;
     for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-      auto const keys = scores.encoded_keys(memory.keys, k.slice_heads(kv_head, 1), kv_head);
-      auto const values = as_computed<T>(memory.values, v.slice_heads(kv_head, 1));
+      keys.begin(scores.encoded_keys(memory.keys, k.slice_heads(kv_head, 1), kv_head), in_blocks);
+      values.begin(as_computed<T>(memory.values, v.slice_heads(kv_head, 1)), in_blocks);
+      summed_keys.begin(keys.head(), in_blocks);
       for (std::size_t first = 0; first < given.queries; first += scores.queries()) {
         if (!scores.compute(q, first, keys, kv_head)) continue;
         auto const& block = scores.shape();
         copied<T>(memory.d_outputs, d_outputs.slice_tokens(first, block.queries())
                                         .slice_heads(kv_head * given.group, given.group));
         resize(memory.d_scores);
-        multiply_scores<T>(memory.d_scores.data(), T{1}, memory.d_outputs.data(), values, block);
+        multiply_scores(memory.d_scores.data(), T{1}, std::as_const(memory.d_outputs).data(),
+                        values, block);
         for (std::size_t i = 0; i < block.rows(); ++i) through_softmax(i);
         add_transposed_product<T>(
             heads_view<T>(memory.result.v.data(), v.shape()).slice_heads(kv_head, 1), scores.data(),
@@ -77,10 +81,12 @@ struct backward_blocks {
           memory.d_far_scores.assign(block.rows() * block.seen(), T{0});
           scores.for_each_far(
               [&](std::size_t at) { std::swap(memory.d_scores[at], memory.d_far_scores[at]); });
-          through_products(memory.d_far_scores, scores.far_queries(), scores.far_keys(), kv_head,
+          tile_panels<T> far_keys(scores.far_keys());
+          through_products(memory.d_far_scores, scores.far_queries(), far_keys, kv_head,
                            memory.far);
         }
-        through_products(memory.d_scores, scores.encoded_queries(), keys, kv_head, memory.result);
+        through_products(memory.d_scores, scores.encoded_queries(), summed_keys, kv_head,
+                         memory.result);
       }
     }
   }
@@ -116,7 +122,7 @@ struct backward_blocks {
   }
 
   /// (3) Of rules that are no biases, from the scores before them.
-  void through_scores(heads_view<T const> const& keys) {
+  void through_scores(tile_panels<T>& keys) {
     auto const rows = scores.shape().rows(), dims = given.head_dim;
     resize(memory.scores_before);
     memory.d_encoded_queries.assign(rows * dims, T{0});
@@ -134,15 +140,14 @@ struct backward_blocks {
 
   /// From scores to encoded queries and keys.
   void through_products(std::vector<T> const& d_scores, std::vector<T> const& queries,
-                        heads_view<T const> const& keys, std::size_t kv_head,
-                        attention_gradients<T>& d) {
+                        tile_panels<T>& keys, std::size_t kv_head, attention_gradients<T>& d) {
     auto const& block = scores.shape();
     auto const dims = given.head_dim;
     heads_view<T> const d_keys(d.k.data(), {given.keys, given.kv_heads, dims});
     add_transposed_product<T>(d_keys.slice_heads(kv_head, 1), d_scores.data(), queries.data(),
                               block);
     memory.d_queries.resize(block.rows() * dims);
-    multiply_outputs<T>(memory.d_queries.data(), d_scores.data(), keys, block);
+    multiply_outputs(memory.d_queries.data(), d_scores.data(), keys, block);
     for (std::size_t i = 0; i < block.rows(); ++i) {
       auto const row = scores[i];
       auto* const to = d.q.data() + (row.query * given.heads + row.head) * dims;

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <concepts>
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
@@ -41,6 +40,7 @@ template <std::floating_point T>
 struct attention_memory {
   score_memory<T> blocks;
   std::vector<T> keys, values, exponentials, outputs;
+  tile_panels<T> key_panels, value_panels;
   std::vector<double> shares;
 };
 
@@ -55,7 +55,8 @@ template <class T, class Encoding>
 void begin(attention_result<T>& result, Encoding const& encoding, attention_arguments const& given,
            attention_options const& options) {
   auto const queries = given.queries, keys = given.keys, heads = given.heads;
-  result.outputs.assign(queries * heads * given.value_dim, T{0});
+  result.outputs.resize(queries * heads * given.value_dim);
+  if (keys == 0) std::ranges::fill(result.outputs, T{0});
   result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
   result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
   result.log_sum_exp.resize(queries * heads);
@@ -92,17 +93,18 @@ class block_attention {
       }
       return;
     }
+    auto &keys = memory_.key_panels, &values = memory_.value_panels;
     auto const blocks = (given_.queries - 1) / scores_.queries() + 1;
-    std::optional<heads_view<T const>> keys, values;
-    std::size_t encoded = 0;
+    auto encoded = given_.kv_heads;
     for (std::size_t i; (i = next++) < given_.kv_heads * blocks;) {
       auto const kv_head = i / blocks;
-      if (!keys || encoded != kv_head) {
-        keys = scores_.encoded_keys(memory_.keys, k.slice_heads(kv_head, 1), kv_head);
-        values = as_computed<T>(memory_.values, v.slice_heads(kv_head, 1));
+      if (encoded != kv_head) {
+        keys.begin(scores_.encoded_keys(memory_.keys, k.slice_heads(kv_head, 1), kv_head),
+                   blocks > 1);
+        values.begin(as_computed<T>(memory_.values, v.slice_heads(kv_head, 1)), blocks > 1);
         encoded = kv_head;
       }
-      attend(q, *keys, *values, kv_head, (blocks - 1 - i % blocks) * scores_.queries());
+      attend(q, keys, values, kv_head, (blocks - 1 - i % blocks) * scores_.queries());
     }
   }
 
@@ -110,10 +112,12 @@ class block_attention {
   /// The block of queries from `first` on, of the heads that share the kv heads of k and v,
   /// `kv_head` and those after it.
   template <class Q>
-  void attend(heads_view<Q> const& q, auto const& k, auto const& v, std::size_t kv_head,
-              std::size_t first) {
-    if (!scores_.compute(q, first, k, kv_head)) return;  // (2) queries and keys, (3) scores
+  void attend(heads_view<Q> const& q, auto&& k, auto&& v, std::size_t kv_head, std::size_t first) {
+    auto const sees = scores_.compute(q, first, k, kv_head);  // (2) queries and keys, (3) scores
     auto const rows = scores_.shape().rows();
+    for (std::size_t i = 0; !sees && i < rows; ++i)
+      std::fill_n(outputs_of(scores_[i]), given_.value_dim, T{0});
+    if (!sees) return;
     memory_.shares.resize(rows);
     for (std::size_t i = 0; i < rows; ++i) make_weights(i);  // (4) softmax
     sum_values(v);
@@ -141,15 +145,14 @@ class block_attention {
   }
 
   /// The outputs of the block, and its weights where they are kept.
-  void sum_values(auto const& v) {
+  void sum_values(auto&& v) {
     auto const& block = scores_.shape();
     auto const value_dim = given_.value_dim;
     memory_.outputs.resize(block.rows() * value_dim);
     multiply_outputs<T>(memory_.outputs.data(), scores_.data(), v, block, memory_.shares.data());
     for (std::size_t i = 0; i < block.rows(); ++i) {
       auto const row = scores_[i];
-      std::copy_n(memory_.outputs.data() + i * value_dim, value_dim,
-                  result_.outputs.data() + (row.query * given_.heads + row.head) * value_dim);
+      std::copy_n(memory_.outputs.data() + i * value_dim, value_dim, outputs_of(row));
       if (!options_.keep_weights) continue;
       std::ranges::transform(row.scores, result_.weights.data() + at_keys(row),
                              [share = static_cast<T>(memory_.shares[i])](T weight) {
@@ -158,6 +161,9 @@ class block_attention {
     }
   }
 
+  T* outputs_of(block_row<T> const& row) const noexcept {
+    return result_.outputs.data() + (row.query * given_.heads + row.head) * given_.value_dim;
+  }
   std::size_t at_keys(block_row<T> const& row) const noexcept {
     return (row.head * given_.queries + row.query) * given_.keys + row.keys.first;
   }

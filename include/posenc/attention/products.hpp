@@ -1,15 +1,5 @@
-// The two matrix products of attention. (Eigen)
+// The two matrix products of attention, and those of its gradients.
 #pragma once
-
-// clang and g++ 12 warn of Eigen, g++ of its own AVX-512 headers within it.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wunused-variable"
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <Eigen/Core>
-#pragma GCC diagnostic pop
 
 #include <algorithm>
 #include <concepts>
@@ -21,34 +11,16 @@
 
 #include "posenc/attention/decode_products.hpp"
 #include "posenc/attention/scattered_heads.hpp"
+#include "posenc/attention/tile_panels.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/multiply_add.hpp"
+#include "posenc/simd/tile.hpp"
 #include "posenc/softmax/softmax.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
-
-/// Rows of a matrix, from one to the next `stride` numbers.
-template <class T>
-auto rows_of(T* numbers, std::size_t rows, std::size_t columns, std::ptrdiff_t stride) {
-  using matrix =
-      Eigen::Matrix<std::remove_const_t<T>, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using map = Eigen::Map<std::conditional_t<std::is_const_v<T>, matrix const, matrix>,
-                         Eigen::Unaligned, Eigen::OuterStride<>>;
-  return map(numbers, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns),
-             Eigen::OuterStride<>(stride));
-}
-template <class T>
-auto dense_rows(T* numbers, std::size_t rows, std::size_t columns) {
-  return rows_of(numbers, rows, columns, static_cast<std::ptrdiff_t>(columns));
-}
-/// A range of tokens of a view with one head, one row per token.
-template <class T>
-auto token_rows(heads_view<T> const& head, token_range tokens) {
-  return rows_of(head(tokens.first, 0).data(), tokens.last - tokens.first, head.head_dim(),
-                 head.strides().token);
-}
 
 /// The rows of a block, [kv heads][queries][group]. Each spans the hull of the key ranges of all
 /// queries of the block.
@@ -61,6 +33,15 @@ struct block_shape {
   std::size_t rows_of_head() const noexcept { return queries() * group; }
   std::size_t rows() const noexcept { return kv_heads * rows_of_head(); }
   std::size_t seen() const noexcept { return keys.last - keys.first; }
+  /// The hulls of what every `count` rows of one kv head see.
+  std::vector<token_range> seen_by_each(std::size_t count) const {
+    std::vector<token_range> all;
+    for (std::size_t row = 0; row < rows(); row += count) {
+      auto const first = row / group, last = (std::min(row + count, rows()) - 1) / group + 1;
+      all.push_back(hull(ranges.subspan(first, last - first)));
+    }
+    return all;
+  }
 };
 
 /// What heads that are read are stored as: numbers, or a format.
@@ -76,53 +57,50 @@ template <class Heads>
 using element_of = typename stored_element<Heads>::type;
 
 /// Up to this many rows per kv head, keys and values are read in place, all kv heads at once;
-/// beyond, a packed GEMM pays.
+/// beyond, panels pay.
 inline constexpr std::size_t few_rows = 8;
 
-/// Calls product(first row, rows, first key within the block, keys, those keys as tokens) for
-/// rectangles that cover what queries see, whose ends 32 rows share; numbers are Eigen's Index.
-void for_rectangles(block_shape const& b, auto const& product) {
-  in_rectangles(b.ranges, std::max<std::size_t>(32 / b.group, 1),
-                [&](std::size_t query, std::size_t queries, token_range const& keys) {
-                  auto const index = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
-                  product(index(query * b.group), index(queries * b.group),
-                          index(keys.first - b.keys.first), index(keys.last - keys.first), keys);
-                });
+/// Calls part(first, count) for parts of up to `most` of what is before `last`, each from a
+/// multiple of it on, the first of them from `first` or before.
+void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const& part) {
+  for (first -= first % most; first < last; first += most)
+    part(first, std::min(most, last - first));
 }
 
-/// to += scale a b. Eigen sums the terms of a small product in an order that goes by the address of
-/// `to`; here the same numbers give the same bits wherever they are.
-void add_product(auto&& to, auto scale, auto const& a, auto const& b) {
-  if (a.rows() + a.cols() + b.cols() >= EIGEN_GEMM_TO_COEFFBASED_THRESHOLD) {
-    to.noalias() += scale * a * b;
-    return;
-  }
-  for (Eigen::Index i = 0; i < to.rows(); ++i) {
-    for (Eigen::Index j = 0; j < to.cols(); ++j) {
-      decltype(scale) sum = 0;
-      for (Eigen::Index n = 0; n < a.cols(); ++n) sum += a(i, n) * b(n, j);
-      to(i, j) += scale * sum;
-    }
-  }
-}
-
-/// scores = scale * q k^T, within the rectangles; elsewhere scores are unspecified. q:
-/// [rows][head_dim] dense; k: all tokens of the kv heads.
+/// scores = scale * q k^T where queries see keys; elsewhere scores are unspecified. q:
+/// [rows][head_dim] dense; k: all tokens of the kv heads. For few rows.
 template <std::floating_point T, class Heads>
 void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b) {
-  if (b.rows_of_head() <= few_rows) {
-    std::vector<T> near(b.rows() * near_tokens);
-    few_scores<T, element_of<Heads>>(scores, scale, q, b.rows_of_head(),
-                                     k.slice_tokens(b.keys.first, b.seen()), near.data());
-  } else if constexpr (std::same_as<Heads, heads_view<T const>>) {  // one kv head
-    auto all = dense_rows(scores, b.rows(), b.seen());
-    auto const queries = dense_rows(q, b.rows(), k.head_dim());
-    for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
-      auto to = all.block(row, column, rows, columns);
-      to.setZero();
-      add_product(to, scale, queries.middleRows(row, rows), token_rows(k, keys).transpose());
-    });
-  }
+  std::vector<T> near(b.rows() * near_tokens);
+  few_scores<T, element_of<Heads>>(scores, scale, q, b.rows_of_head(),
+                                   k.slice_tokens(b.keys.first, b.seen()), near.data());
+}
+
+/// The same for any rows of one kv head.
+template <std::floating_point T>
+void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_shape const& b) {
+  if (b.rows() <= few_rows) return multiply_scores(scores, scale, q, k.head(), b);
+  constexpr auto size = lanes<T>::size;
+  auto const dims = k.head().head_dim(), seen = b.seen();
+  auto const hulls = b.seen_by_each(tile_rows);
+  in_parts(
+      b.keys.first, k.head().tokens(), tile_columns<T>, [&](std::size_t key, std::size_t keys) {
+        if (key >= b.keys.last) return;
+        in_parts(0, dims, tile_terms, [&](std::size_t dim, std::size_t terms) {
+          auto const* const panel = k.of_keys(key, keys, dim, terms);
+          in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
+            auto const [first, last] =
+                hulls[row / tile_rows];  // made whole registers, within the row
+            auto const from = std::max({first / size * size, key, b.keys.first}),
+                       to = std::min({(last + size - 1) / size * size, key + keys, b.keys.last});
+            if (from >= to) return;
+            multiply<T>({scores + row * seen + from - b.keys.first, seen,
+                         rows_of_tile(q + row * dims + dim, dims, rows), 1, panel + (from - key),
+                         terms, scale, dim > 0},
+                        rows, to - from);
+          });
+        });
+      });
 }
 
 /// Tests exponent bits; branch-free, so that it vectorises.
@@ -136,27 +114,13 @@ bool all_finite(std::span<T const> numbers) noexcept {
   return highest < infinity;
 }
 
-/// outputs[row] = shares[row] weights[row] v; without shares if null. A row that comes out infinite
-/// or NaN is summed again, in double and over the keys that it sees: hidden values may be anything,
-/// NaN included, and the sum before its share may overflow T.
+/// outputs[row] *= shares[row], unless null. A row that comes out infinite or NaN is summed again,
+/// in double and over the keys that it sees: hidden values may be anything, NaN included, and the
+/// sum before its share may overflow T.
 template <std::floating_point T, class Heads>
-void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
-                      double const* shares = nullptr) {
+void finish_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
+                    double const* shares) {
   auto const dims = v.head_dim();
-  std::fill_n(outputs, b.rows() * dims, T{0});
-  if (b.rows_of_head() <= few_rows) {
-    std::vector<T> sums(b.rows() * dims), near(b.rows() * near_tokens);
-    few_outputs<T, element_of<Heads>>(outputs, weights, b.rows_of_head(),
-                                      v.slice_tokens(b.keys.first, b.seen()), sums.data(),
-                                      near.data());
-  } else if constexpr (std::same_as<Heads, heads_view<T const>>) {
-    auto all = dense_rows(outputs, b.rows(), dims);
-    auto const of_keys = dense_rows(weights, b.rows(), b.seen());
-    for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
-      add_product(all.middleRows(row, rows), T{1}, of_keys.block(row, column, rows, columns),
-                  token_rows(v, keys));
-    });
-  }
   for (std::size_t row = 0; shares != nullptr && row < b.rows(); ++row) {
     for (auto& x : std::span(outputs + row * dims, dims)) x *= static_cast<T>(shares[row]);
   }
@@ -179,27 +143,80 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
   }
 }
 
+/// outputs[row] = shares[row] weights[row] v; without shares if null. For few rows.
+template <std::floating_point T, class Heads>
+void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
+                      double const* shares = nullptr) {
+  auto const numbers = b.rows() * v.head_dim();
+  std::fill_n(outputs, numbers, T{0});
+  std::vector<T> sums(numbers), near(b.rows() * near_tokens);
+  few_outputs<T, element_of<Heads>>(outputs, weights, b.rows_of_head(),
+                                    v.slice_tokens(b.keys.first, b.seen()), sums.data(),
+                                    near.data());
+  finish_outputs(outputs, weights, v, b, shares);
+}
+
+/// The same for any rows of one kv head.
+template <std::floating_point T>
+void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_shape const& b,
+                      double const* shares = nullptr) {
+  if (b.rows() <= few_rows) return multiply_outputs(outputs, weights, v.head(), b, shares);
+  auto const dims = v.head().head_dim(), seen = b.seen();
+  auto const hulls = b.seen_by_each(tile_rows);
+  for (std::size_t row = 0; row < b.rows(); ++row) {
+    auto const [first, last] = hulls[row / tile_rows];
+    if (first == last) std::fill_n(outputs + row * dims, dims, T{0});
+  }
+  in_parts(b.keys.first, v.head().tokens(), tile_terms, [&](std::size_t key, std::size_t keys) {
+    if (key >= b.keys.last) return;
+    in_parts(0, dims, tile_columns<T>, [&](std::size_t dim, std::size_t columns) {
+      auto const* const panel = v.of_values(key, keys, dim, columns);
+      in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
+        auto const [first, last] = hulls[row / tile_rows];
+        auto const from = std::max(first, key), to = std::min(last, key + keys);
+        if (from >= to) return;
+        multiply<T>({outputs + row * dims + dim, dims,
+                     rows_of_tile(weights + row * seen + from - b.keys.first, seen, rows), 1,
+                     panel + (from - key) * tile_columns<T>, to - from, 1, from > first},
+                    rows, columns);
+      });
+    });
+  });
+  finish_outputs(outputs, weights, v.head(), b, shares);
+}
+
 /// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key; the row
 /// may be NaN there, and is then left out.
 template <std::floating_point T>
 void add_transposed_product(heads_view<T> const& sums, T const* factors, T const* rows,
                             block_shape const& b) {
-  auto const dims = sums.head_dim();
-  auto const of_keys = dense_rows(factors, b.rows(), b.seen());
-  auto const all = dense_rows(rows, b.rows(), dims);
-  if (b.rows() <= few_rows || !all_finite(std::span(rows, b.rows() * dims))) {
-    for (Eigen::Index row = 0; row < all.rows(); ++row) {
-      for (std::size_t s = 0; s < b.seen(); ++s) {
-        auto const factor = of_keys(row, static_cast<Eigen::Index>(s));
-        if (factor != 0)
-          dense_rows(sums(b.keys.first + s, 0).data(), 1, dims) += factor * all.middleRows(row, 1);
+  auto const dims = sums.head_dim(), seen = b.seen();
+  if (!all_finite(std::span(rows, b.rows() * dims))) {
+    for (std::size_t row = 0; row < b.rows(); ++row) {
+      for (std::size_t s = 0; s < seen; ++s) {
+        auto const factor = factors[row * seen + s];
+        if (factor == 0) continue;
+        auto const sum = sums(b.keys.first + s, 0);
+        for (std::size_t i = 0; i < dims; ++i)
+          sum[i] = multiply_add(factor, rows[row * dims + i], sum[i]);
       }
     }
     return;
   }
-  for_rectangles(b, [&](auto row, auto count, auto column, auto columns, token_range const& keys) {
-    add_product(token_rows(sums, keys), T{1},
-                of_keys.block(row, column, count, columns).transpose(), all.middleRows(row, count));
+  tile_panels<T> panels(heads_view<T const>(rows, {b.rows(), 1, dims}));
+  auto const hulls = b.seen_by_each(tile_terms);
+  in_parts(0, b.rows(), tile_terms, [&](std::size_t row, std::size_t terms) {
+    auto const hull = hulls[row / tile_terms];
+    in_parts(0, dims, tile_columns<T>, [&](std::size_t dim, std::size_t columns) {
+      auto const* const panel = panels.of_values(row, terms, dim, columns);
+      for (auto key = hull.first; key < hull.last; key += tile_rows) {
+        auto const keys = std::min(tile_rows, hull.last - key);
+        multiply<T>({sums(key, 0).data() + dim, static_cast<std::size_t>(sums.strides().token),
+                     rows_of_tile(factors + row * seen + key - b.keys.first, 1, keys), seen, panel,
+                     terms, 1, true},
+                    keys, columns);
+      }
+    });
   });
 }
 

@@ -114,9 +114,14 @@ void read_head(Heads const& x, std::size_t token, std::size_t head, T* to) {
 template <class T, class Heads>
 heads_view<T> copied(T* to, Heads const& x) {
   heads_view<T> const copy(to, shape_of(x));
-  for (std::size_t token = 0; token < x.tokens(); ++token)
-    for (std::size_t head = 0; head < x.heads(); ++head, to += x.head_dim())
+  [[maybe_unused]] constexpr std::size_t ahead = 8;  // tokens: no CPU foresees their stride
+  for (std::size_t token = 0; token < x.tokens(); ++token) {
+    for (std::size_t head = 0; head < x.heads(); ++head, to += x.head_dim()) {
+      if constexpr (!encoded_source<Heads>)
+        if (token + ahead < x.tokens()) prefetch_numbers(x(token + ahead, head));
       read_head(x, token, head, to);
+    }
+  }
   return copy;
 }
 template <class T, class Heads>
@@ -130,9 +135,6 @@ heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
 template <class T, class Heads>
 heads_view<T const> as_computed(std::vector<T>& numbers, Heads const& x) {
   if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
-#if defined(EIGEN_USE_BLAS)  // a BLAS takes no rows that overlap or go backwards
-    if (x.strides().token < static_cast<std::ptrdiff_t>(x.head_dim())) return copied<T>(numbers, x);
-#endif
     return x;
   } else {
     return copied<T>(numbers, x);

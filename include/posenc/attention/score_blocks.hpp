@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
@@ -81,7 +82,7 @@ class score_blocks {
   /// Computes the masked scores of the block of queries from `first` on, for the heads of k: kv
   /// heads from `kv_head` on. q has all queries and heads. False if they see no key.
   template <class Q>
-  bool compute(heads_view<Q> const& q, std::size_t first, auto const& k, std::size_t kv_head) {
+  bool compute(heads_view<Q> const& q, std::size_t first, auto&& k, std::size_t kv_head) {
     auto const count = std::min(queries(), given_.queries - first);
     first_ = first, kv_head_ = kv_head;
     auto const ranges = std::span<token_range const>(memory_.ranges).subspan(first, count);
@@ -104,13 +105,13 @@ class score_blocks {
   }
 
   /// scale <q, k> of the block, [rows][seen], before site 3.
-  void multiply(T* scores, auto const& k) {
+  void multiply(T* scores, auto&& k) {
     auto const scale = static_cast<T>(given_.scale);
-    multiply_scores<T>(scores, scale, memory_.queries.data(), k, shape_);
+    multiply_scores(scores, scale, std::as_const(memory_.queries).data(), k, shape_);
     if constexpr (scores_near_and_far<Encoding>) {
       memory_.far_scores.resize(shape_.rows() * shape_.seen());
-      multiply_scores<T>(memory_.far_scores.data(), scale, memory_.far_queries.data(), far_keys(),
-                         shape_);
+      tile_panels<T> far(far_keys());
+      multiply_scores(memory_.far_scores.data(), scale, memory_.far_queries.data(), far, shape_);
       for_each_far([&](std::size_t at) { scores[at] = memory_.far_scores[at]; });
     }
   }
@@ -166,7 +167,7 @@ class score_blocks {
   }
 
  private:
-  static constexpr std::size_t rows_of_block = 256;
+  static constexpr std::size_t rows_of_block = 144;
 
   // Queries of the heads that share a kv head, the i-th of the block.
   template <class Q>

@@ -1,4 +1,4 @@
-// Which keys each query sees, and which rectangles of queries and keys cover that.
+// Which keys each query sees.
 #pragma once
 
 #include <algorithm>
@@ -60,32 +60,6 @@ inline token_range hull(std::span<token_range const> ranges) noexcept {
                                 : token_range{std::min(all.first, first), std::max(all.last, last)};
   }
   return all;
-}
-
-/// Calls product(first query, queries, keys) for rectangles that cover the hull of every `few`
-/// queries, and no more: first the keys that all queries have in common, then, in either half of
-/// the queries, what is missing. So products are of large matrices where possible, and a causal
-/// mask wastes at most `few` / 2 keys per query.
-template <class Product>
-void in_rectangles(std::span<token_range const> ranges, std::size_t few, Product const& product,
-                   std::size_t first = 0, token_range done = {0, 0}) {
-  token_range common{0, static_cast<std::size_t>(-1)};
-  for (std::size_t t = 0; t < ranges.size(); t += few) {
-    auto const part = hull(ranges.subspan(t, std::min(few, ranges.size() - t)));
-    common = {std::max(common.first, part.first), std::min(common.last, part.last)};
-  }
-  if (common.first < common.last) {
-    if (done.first == done.last) done = {common.first, common.first};
-    for (auto const& part :
-         {token_range{common.first, done.first}, token_range{done.last, common.last}}) {
-      if (part.first < part.last) product(first, ranges.size(), part);
-    }
-    done = common;
-  }
-  if (ranges.size() <= few) return;
-  auto const half = (ranges.size() / 2 + few - 1) / few * few;
-  in_rectangles(ranges.first(half), few, product, first, done);
-  in_rectangles(ranges.subspan(half), few, product, first + half, done);
 }
 
 }  // namespace posenc::detail

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
@@ -71,6 +73,13 @@ T stored(T x) noexcept {
 #if defined(__GNUC__)
   __builtin_prefetch(address, 0, 3);
 #endif
+}
+
+/// The same of all lines of some numbers.
+template <class T>
+void prefetch_numbers(std::span<T> numbers) noexcept {
+  for (std::size_t i = 0; i < numbers.size(); i += 64 / sizeof(T))
+    prefetch_into_l2(numbers.data() + i);
 }
 
 /// x, which the compiler must take for a new number: it keeps no sums with it in registers, does

@@ -27,8 +27,8 @@
 /// - They are compiled with -O2 or more: with less, functions of the standard library, whose names
 ///   are the same for all targets, are not inlined.
 /// - For the same reason, readers of model files, which use nlohmann-json, are compiled for one
-///   target only, and the attention of each target, which uses Eigen, is in a shared library that
-///   exports only your own functions: version script `{ global: your_*; local: *; };`.
+///   target only, and the attention of each target, whose vectors grow out of line, is in a shared
+///   library that exports only your own functions: version script `{ global: your_*; local: *; };`.
 /// - All files of one target have the same XSIMD_DEFAULT_ARCH: a macro cannot tell xsimd::avx2 from
 ///   xsimd::sse2.
 /// - They declare posenc's classes, if ever, in `namespace posenc::inline POSENC_TARGET`.

@@ -30,6 +30,7 @@ struct one_lane {
   static number square_root(number x) noexcept { return std::sqrt(x); }
   static number sum(number x) noexcept { return x; }
   static number sums(number const* x) noexcept { return *x; }
+  static void transpose(number*) noexcept {}
   static number larger(number x, number y) noexcept { return x < y ? y : x; }
   static number multiply_add(number a, number b, number c) noexcept {
     return detail::multiply_add(a, b, c);

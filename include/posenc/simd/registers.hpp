@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
@@ -124,6 +125,27 @@ struct register_arithmetic {
     }
 #endif
     return xsimd::haddp(x);
+  }
+
+  /// Makes lane j of x[i] lane i of x[j]. x: [size].
+  static void transpose(number* x) noexcept {
+    if constexpr (requires { zip(x->data, x->data); }) {
+      for (std::size_t done = 1; done < size; done *= 2) {  // each turn: a perfect shuffle
+        std::array<number, size> y;
+        for (std::size_t i = 0; i < size / 2; ++i) {
+          y[2 * i] = x[i], y[2 * i + 1] = x[i + size / 2];
+          zip(y[2 * i].data, y[2 * i + 1].data);
+        }
+        for (std::size_t i = 0; i < size; ++i) x[i] = y[i];
+      }
+    } else {
+      std::array<Number, size * size> rows;
+      for (std::size_t i = 0; i < size; ++i) x[i].store_unaligned(rows.data() + i * size);
+      for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t j = 0; j < i; ++j) std::swap(rows[i * size + j], rows[j * size + i]);
+      }
+      for (std::size_t i = 0; i < size; ++i) x[i] = number::load_unaligned(rows.data() + i * size);
+    }
   }
 
   /// Lane i of the result: lane Order::get(i, size) of x.

@@ -1,0 +1,13 @@
+// Eigen, whose code clang and g++ 12 warn of, and g++ of its own AVX-512 headers within it.
+#pragma once
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <Eigen/Core>
+#pragma GCC diagnostic pop
+
+#include "posenc/core/target.hpp"

@@ -1,0 +1,105 @@
+// Keys and values as the products of many rows read them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/simd/tile.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// One head of keys or values as panels, each made when it is first asked for. They are kept for
+/// the next blocks of queries, or else the next panel takes their place.
+template <std::floating_point T>
+class tile_panels {
+ public:
+  tile_panels() = default;
+  explicit tile_panels(heads_view<T const> const& head) : head_(head) {}
+
+  void begin(heads_view<T const> const& head, bool kept) {
+    head_ = head, kept_ = kept;
+    done_.assign(done_.size(), false);
+  }
+  heads_view<T const> const& head() const noexcept { return head_; }
+  static constexpr std::size_t heads() noexcept { return 1; }
+
+  /// [terms][columns]: some dims of keys, panel[n][c] = head(key + c)[dim + n].
+  T const* of_keys(std::size_t key, std::size_t keys, std::size_t dim, std::size_t terms) {
+    auto const parts = (head_.head_dim() - 1) / tile_terms + 1;
+    auto const [to, is_new] = panel(key / tile_columns<T> * parts + dim / tile_terms,
+                                    parts * ((head_.tokens() - 1) / tile_columns<T> + 1),
+                                    std::min(tile_terms, head_.head_dim()));
+    if (is_new) transpose(to, key, keys, dim, terms);
+    return to;
+  }
+  /// [terms][columns]: some dims of values, panel[n][c] = head(value + n)[dim + c].
+  T const* of_values(std::size_t value, std::size_t terms, std::size_t dim, std::size_t columns) {
+    auto const parts = (head_.head_dim() - 1) / tile_columns<T> + 1;
+    auto const [to, is_new] = panel(value / tile_terms * parts + dim / tile_columns<T>,
+                                    parts * ((head_.tokens() - 1) / tile_terms + 1),
+                                    std::min(tile_terms, head_.tokens()));
+    for (std::size_t n = 0; is_new && n < terms; ++n) {
+      if (n + ahead < terms) prefetch_numbers(head_(value + n + ahead, 0).subspan(dim, columns));
+      auto const* const from = head_(value + n, 0).data() + dim;
+      auto* const row = to + n * tile_columns<T>;
+      std::size_t c = 0;
+      for (; c + size <= columns; c += size) lanes<T>::store(row + c, lanes<T>::load(from + c));
+      if (c < columns)
+        std::fill(std::copy(from + c, from + columns, row + c), row + c + size, T{0});
+    }
+    return to;
+  }
+
+ private:
+  static constexpr auto size = lanes<T>::size;
+  static constexpr std::size_t line = 64 / sizeof(T);  // of a cache
+  static constexpr std::size_t ahead = 16;  // tokens, whose strides the CPU does not foresee
+
+  // The i-th of all, of so many terms, and whether it is to be made.
+  std::pair<T*, bool> panel(std::size_t i, std::size_t all, std::size_t terms) {
+    auto const numbers = terms * tile_columns<T>;
+    if (!kept_) i = 0, all = 1;
+    if (done_.size() < all) done_.resize(all);
+    // The last tile may read a register from any number of the last row on.
+    if (memory_.size() < all * numbers + 2 * line) memory_.resize(all * numbers + 2 * line);
+    auto const begin = reinterpret_cast<std::uintptr_t>(memory_.data()) / sizeof(T);
+    return {memory_.data() + (line - begin % line) + i * numbers, !std::exchange(done_[i], kept_)};
+  }
+
+  /// Beyond the last key, up to a whole register, that key again.
+  void transpose(T* panel, std::size_t key, std::size_t keys, std::size_t dim,
+                 std::size_t terms) const noexcept {
+    for (std::size_t c = 0; c < keys; c += size) {
+      std::array<T const*, size> from;
+      for (std::size_t i = 0; i < size; ++i) {
+        from[i] = head_(key + std::min(c + i, keys - 1), 0).data() + dim;
+        if (c + i + size < keys) prefetch_numbers(head_(key + c + i + size, 0).subspan(dim, terms));
+      }
+      auto* to = panel + c;
+      std::size_t n = 0;
+      for (; n + size <= terms; n += size) {
+        std::array<typename lanes<T>::number, size> x;
+        for (std::size_t i = 0; i < size; ++i) x[i] = lanes<T>::load(from[i] + n);
+        lanes<T>::transpose(x.data());
+        for (auto const& row : x) lanes<T>::store(to, row), to += tile_columns<T>;
+      }
+      for (; n < terms; ++n, to += tile_columns<T>)
+        for (std::size_t i = 0; i < size; ++i) to[i] = from[i][n];
+    }
+  }
+
+  heads_view<T const> head_ = {nullptr, {0, 1, 1}};
+  bool kept_ = false;
+  std::vector<char> done_;  // of each panel
+  std::vector<T> memory_;
+};
+
+}  // namespace posenc::detail
