@@ -15,8 +15,8 @@ namespace {
 using namespace posenc::detail;
 
 TEST(compiler, a_prefetch_may_be_of_any_address) {
-  prefetch_into_l2(nullptr);
-  prefetch_into_l2(reinterpret_cast<void const*>(std::numeric_limits<std::uintptr_t>::max()));
+  prefetch_into_l1(nullptr);
+  prefetch_into_l1(reinterpret_cast<void const*>(std::numeric_limits<std::uintptr_t>::max()));
 }
 
 TEST(compiler, a_number_anew_is_the_same) {

@@ -85,7 +85,7 @@ template <class Arch>
 }
 #endif
 
-/// The same of one number. product: rounded before what follows, in registers.
+/// The same of one number. product: rounded before what follows.
 [[gnu::always_inline]] constexpr std::uint32_t where_below(std::uint32_t a, std::uint32_t b,
                                                            std::uint32_t yes,
                                                            std::uint32_t no) noexcept {
@@ -99,7 +99,11 @@ template <class Arch>
 [[gnu::always_inline]] constexpr std::uint32_t towards_zero(float x) noexcept {
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
 }
-[[gnu::always_inline]] constexpr float product(float x, float y) noexcept { return x * y; }
+[[gnu::always_inline]] inline float product(float x, float y) noexcept {
+  auto result = x * y;
+  as_written(result);
+  return result;
+}
 /// The number that a code is, as int8 and as uint8: of its lowest 8 bits, which are all it has.
 [[gnu::always_inline]] constexpr float signed_number(std::uint32_t code) noexcept {
   return static_cast<float>(static_cast<std::int8_t>(code));

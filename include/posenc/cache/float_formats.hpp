@@ -94,7 +94,7 @@ struct e4m3 {
       return detail::e4m3_numbers<Lanes>(head + i);
     } else {
       return detail::each_lane<Lanes>([&](std::size_t n) {
-        return detail::e4m3_codes::number(static_cast<std::uint8_t>(head[i + n])) * 0x1p-8f;
+        return detail::e4m3_codes::number(std::to_integer<std::uint32_t>(head[i + n])) * 0x1p-8f;
       });
     }
   }

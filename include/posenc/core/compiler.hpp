@@ -61,10 +61,21 @@ T stored(T x) noexcept {
   return number;
 }
 
-/// The same for a register, on x86.
+/// The same for a register, or a number in one, where CPUs have an instruction for a x + b.
 [[gnu::always_inline]] inline void as_written([[maybe_unused]] auto& number) noexcept {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__SSE2__)
   asm("" : "+x"(number.data));
+#elif defined(__aarch64__)
+  asm("" : "+w"(number.data));
+#endif
+}
+[[gnu::always_inline]] inline void as_written(float& number) noexcept {
+#if defined(__SSE2__)
+  asm("" : "+x"(number));
+#elif defined(__aarch64__)
+  asm("" : "+w"(number));
+#else
+  number = stored(number);
 #endif
 }
 
@@ -79,7 +90,7 @@ T stored(T x) noexcept {
 template <class T>
 void prefetch_numbers(std::span<T> numbers) noexcept {
   for (std::size_t i = 0; i < numbers.size(); i += 64 / sizeof(T))
-    prefetch_into_l2(numbers.data() + i);
+    prefetch_into_l1(numbers.data() + i);
 }
 
 /// x, which the compiler must take for a new number: it keeps no sums with it in registers, does
