@@ -43,7 +43,7 @@ class picture {
  private:
   static constexpr std::size_t top = 96, panel_width = 450, panel_height = 172, names = 118,
                                longest = 250, pitch = 25;
-  static constexpr std::pair<char const*, char const*> sizes[] = {{"20 KiB", "a token, 20 KiB"},
+  static constexpr std::pair<char const*, char const*> sizes[] = {{"20 KiB", "one token, 20 KiB"},
                                                                   {"8 MiB", "a prompt, 8 MiB"}};
   static constexpr std::pair<char const*, char const*> ways[] = {
       {"posenc", "posenc"},
