@@ -115,9 +115,10 @@ template <class Arch>
 /// to[i] = the low byte of code(x[i]); code is called with a register of numbers or with one.
 [[gnu::always_inline]] inline void write_codes(std::span<float const> x, std::byte* to,
                                                auto const& code) noexcept {
-  std::size_t i = 0;
+  auto const rest = several_lanes<code_lanes> ? x.size() % code_lanes::size : x.size(),
+             whole = x.size() - rest;
   if constexpr (several_lanes<code_lanes>) {
-    for (; i + code_lanes::size <= x.size(); i += code_lanes::size) {
+    for (std::size_t i = 0; i < whole; i += code_lanes::size) {
       auto const codes = code(code_lanes::load(x.data() + i));
       if constexpr (requires { store_bytes(to, codes.data); }) {
         store_bytes(to + i, codes.data);
@@ -129,15 +130,16 @@ template <class Arch>
       }
     }
   }
-  for (; i < x.size(); ++i) to[i] = static_cast<std::byte>(code(x[i]));
+  for (std::size_t i = 0; i < rest; ++i) to[whole + i] = static_cast<std::byte>(code(x[whole + i]));
 }
 /// x[i] = number(code i); number is called with a register of codes, of 32 bits each, or with one.
 template <class Lanes = code_lanes>
 [[gnu::always_inline]] inline void read_codes(std::byte const* from, std::span<float> x,
                                               auto const& number) noexcept {
-  std::size_t i = 0;
+  auto const rest = several_lanes<Lanes> ? x.size() % Lanes::size : x.size(),
+             whole = x.size() - rest;
   if constexpr (several_lanes<Lanes>) {
-    for (; i + Lanes::size <= x.size(); i += Lanes::size) {
+    for (std::size_t i = 0; i < whole; i += Lanes::size) {
       typename code_bits<typename Lanes::number>::bits codes;
       if constexpr (requires { load_bytes(from, codes.data); }) {
         load_bytes(from + i, codes.data);
@@ -150,7 +152,8 @@ template <class Lanes = code_lanes>
       Lanes::store(x.data() + i, number(codes));
     }
   }
-  for (; i < x.size(); ++i) x[i] = number(std::uint32_t{static_cast<std::uint8_t>(from[i])});
+  for (std::size_t i = 0; i < rest; ++i)
+    x[whole + i] = number(std::uint32_t{static_cast<std::uint8_t>(from[whole + i])});
 }
 
 /// Codes of int8, each times the scale.
