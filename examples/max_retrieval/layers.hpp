@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "posenc/attention/attention.hpp"
+#include "posenc/analysis/eigen.hpp"
 
 namespace max_retrieval {
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "network.hpp"
+#include "posenc/attention/attention.hpp"
 #include "posenc/attention/gradients.hpp"
 
 namespace max_retrieval {
