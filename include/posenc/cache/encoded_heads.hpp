@@ -125,8 +125,9 @@ class encoded_heads {
       format_.decode(at(codes_, token, head), numbers);
     }
   }
-  /// The bytes of head h of token t, and its scales. Not checked: the token has a slot.
+  /// The bytes of head h of token t. Not checked: the token has a slot.
   std::byte const* codes(std::size_t t, std::size_t h) const noexcept { return at(codes_, t, h); }
+  /// Its scales.
   std::byte const* scales(std::size_t t, std::size_t h) const noexcept { return at(scales_, t, h); }
   format_type const& format() const noexcept { return format_; }  ///< of all heads
 
