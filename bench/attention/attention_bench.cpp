@@ -1,9 +1,12 @@
 // Attention of a prompt under a causal mask, and of a step of decoding; softmax alone.
 //
-// Tried on a Zen 5, both products of 16384 keys of float and of bfloat16, as parts of reading them:
-//     4 tokens, 16 of bfloat16, in the order of memory, to L2 16 KiB ahead    .64, .56
-//     one token of each of four streams in turn, to L1 2 KiB ahead            .80 to .88, .66 to
-//     .70 the same, all prefetches of a block before its arithmetic               .76, .56
+// Tried on a Zen 5: the two products alone of 16384 keys, of float and of bfloat16, as parts of
+// reading them. With softmax and the call it is .74 of both.
+//     4 tokens (16 of bfloat16) in the order of memory, to L2 16 KiB ahead   .64, .56
+//     one token of each of four streams in turn, to L1 2 KiB ahead           .76 to .88, .56 to .70
+//     the same, all prefetches of a block before its arithmetic              .76, .56
+//     sums by way of memory instead of shuffles; 4 values at once instead of 8    slower
+//     q8_0's and u8's factors before their codes, of outputs                 2.4 ms for 1.7
 #include "posenc/attention/attention.hpp"
 
 #include <benchmark/benchmark.h>
