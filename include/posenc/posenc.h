@@ -246,8 +246,8 @@ typedef enum posenc1_format {
   POSENC1_FORMAT_Q8_0_AVX2 = 6,               /**< as its code for AVX2 rounds */
   POSENC1_FORMAT_INT8_PER_HEAD = 7,           /**< vLLM's */
   POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED = 8, /**< by its store that truncates */
-  POSENC1_FORMAT_INT8_STATIC = 9,             /**< ONNX Runtime's, with a scale of the tensor */
-  POSENC1_FORMAT_E4M3 = 10,                   /**< vLLM's, with a scale of the tensor */
+  POSENC1_FORMAT_INT8_STATIC = 9,             /**< ONNX Runtime's, with one scale per tensor */
+  POSENC1_FORMAT_E4M3 = 10,                   /**< vLLM's, with one scale per tensor */
   POSENC1_FORMAT_E4M3_TRUNCATED = 11,         /**< by its writer for CPUs */
   POSENC1_FORMAT_DEEPSEEK_V4 = 12,            /**< as CUDA writes it */
   POSENC1_FORMAT_DEEPSEEK_V4_CPU = 13         /**< as the writers for CPUs do */

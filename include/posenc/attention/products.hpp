@@ -143,7 +143,7 @@ void finish_outputs(T* outputs, T const* weights, Heads const& v, block_shape co
   }
 }
 
-/// outputs[row] = shares[row] weights[row] v; without shares if null. For few rows.
+/// outputs[row] = shares[row] weights[row] v, for up to few_rows rows. A null shares is all ones.
 template <std::floating_point T, class Heads>
 void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
                       double const* shares = nullptr) {

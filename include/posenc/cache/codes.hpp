@@ -2,10 +2,8 @@
 #pragma once
 
 #include <bit>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -237,18 +235,6 @@ struct extremes {
 inline constexpr auto ordered = [](auto bits) POSENC_INLINED {
   return bits ^ ((bits >> 31) & decltype(bits)(0x7fff'ffff));
 };
-
-/// A number at any address.
-template <class Number>
-[[gnu::always_inline]] inline Number number_at(std::byte const* from) noexcept {
-  Number x;
-  std::memcpy(&x, from, sizeof x);
-  return x;
-}
-template <class Number>
-[[gnu::always_inline]] inline void put(std::byte* to, Number x) noexcept {
-  std::memcpy(to, &x, sizeof x);
-}
 
 }  // namespace posenc::detail
 

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstring>
 #include <span>
 
 #include "posenc/core/storage.hpp"
@@ -57,4 +58,19 @@ concept loads_registers = cache_format<F> && requires(std::byte const* head, std
 template <storable T>
 struct numbers_of;
 
+namespace detail {
+
+/// A number at any address.
+template <class Number>
+[[gnu::always_inline]] inline Number number_at(std::byte const* from) noexcept {
+  Number x;
+  std::memcpy(&x, from, sizeof x);
+  return x;
+}
+template <class Number>
+[[gnu::always_inline]] inline void put(std::byte* to, Number x) noexcept {
+  std::memcpy(to, &x, sizeof x);
+}
+
+}  // namespace detail
 }  // namespace posenc

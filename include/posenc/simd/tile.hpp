@@ -1,5 +1,5 @@
-// A tile of a matrix product: its sums stay in registers, one factor is read from a panel in L1,
-// the other in place.
+// A tile of a matrix product: the sums stay in registers, one matrix is read from a
+// panel in L1, the other in place.
 #pragma once
 
 #include <algorithm>
