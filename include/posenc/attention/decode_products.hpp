@@ -15,8 +15,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// near[r][place] = <q[r], k[s]> for Rows queries and Keys keys. q: a row is `dims` long; near:
-/// [Rows][near_tokens], from the place of the first key on.
+/// Scores of Rows queries and Keys keys: near[r][s] = <q[r], k[s]>. q: [Rows][dims]; near:
+/// [Rows][near_tokens], from the first key of these on.
 template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 [[gnu::always_inline]] inline void few_by_few_scores(T* near, T const* q,
                                                      head_block<S, Keys> const& k,

@@ -142,8 +142,8 @@ template <class Layout, class View, class Real>
   return false;
 }
 
-/// Rotates a part of what was checked. At a time, as many tokens as stay in L1 from column to
-/// column, or from pairs that are rotated to those that are copied.
+/// Rotates a part of what was checked, as many tokens at a time as stay in L1 until all columns are
+/// rotated and all other dims copied.
 template <class Checked>
 [[gnu::noinline]] void rotate_cut(Checked const& c, part_of_heads const& part) noexcept {
   using From = typename Checked::from_layout;

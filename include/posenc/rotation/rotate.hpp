@@ -12,7 +12,8 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// In place, all that rotate_whole_blocks does not. Not inlined: of those, nothing is in memory.
+/// Rotates in place what rotate_whole_blocks leaves. Not inlined, so that its views stay in
+/// registers there.
 template <class Layout, class View, class Rows>
 [[gnu::noinline]] void rotate_in_place(View const& heads, Rows const& rows, rotary_block block) {
   auto const& view = view_of<View>(rows);
