@@ -178,8 +178,9 @@ inline void write_slower(std::ostream& out, report const& r) {
 inline void write_heading(std::ostream& out, report const& r) {
   auto const n = r.count();
   out << "## " << section_title() << "\n\n";
-  auto const quiet = n.noisy_cases == 0 ? std::string("every case has some")
-                                        : std::to_string(n.noisy_cases) + " cases have none (`!`)";
+  auto const quiet = n.noisy_cases == 0
+                         ? std::string("every case has some")
+                         : "cases without one, marked `!`: " + std::to_string(n.noisy_cases);
   write_wrapped(out, made_by() + ' ' + std::to_string(n.all - n.left_out) + " of " +
                          std::to_string(n.all) + " samples count (" + std::to_string(n.repeated) +
                          " disturbed ones were taken again); " + quiet + '.');
