@@ -370,6 +370,13 @@ class Errors(unittest.TestCase):
                 wrong()
         self.assertTrue((x == 0).all())
 
+    def test_of_an_unknown_model_does_not_speak_of_cpp(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "c.json"
+            file.write_text('{"model_type": "llamb"}')
+            with self.assertRaisesRegex(posenc.Error, "must be one that is known, got the string .llamb.$"):
+                posenc.frequencies(file)
+
     def overlapping(self, rows):
         memory = numpy.zeros(17, numpy.float32)
         posenc.rotate(memory[:16].reshape(2, 1, 8), rows, out=memory[1:].reshape(2, 1, 8))
