@@ -20,9 +20,9 @@ constexpr std::string_view help =
 
 Examples:
   posenc_bench
-      all cases: some minutes
+      all cases: half an hour
   posenc_bench --quick
-      fewer samples: about a minute
+      fewer samples: 2 to 5 minutes
   posenc_bench --page=bench
       writes what users run into bench/README.md, with the picture
   posenc_bench --benchmark_filter='/float/.*/20 KiB/'

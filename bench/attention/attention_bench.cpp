@@ -156,7 +156,7 @@ void add_softmax(report& r) {
   auto const* const t = r.add(
       table{.path = "softmax",
             .title = "Softmax",
-            .note = "ns a score, in rows of 1024 · Eigen's time / ours · the time of adaptive "
+            .note = "ns per score, in rows of 1024 · Eigen's time / ours · the time of adaptive "
                     "temperature / plain: of rows that it sharpens, and of sharp ones.",
             .shows = cells::cost});
   static constexpr std::size_t keys = 1024, count = 32;
@@ -220,10 +220,13 @@ void add_attention(report& r) {
                   .title = "Attention of a step of decoding",
                   .note = "ns per head and key; 32 heads of 128 dims over 8 of keys and values. "
                           "There are two limits: reading the cache once · its multiply-adds.",
-                  .on_page = {{"float", "attention of a step of float"},
-                              {"float, paged", "attention of a step of float in pages"},
-                              {"bfloat16", "attention of a step of bf16"},
-                              {"bfloat16, paged", "attention of a step of bf16 in pages"}}});
+                  .on_page = {{"float", "attention of a step, float"},
+                              {"bfloat16", "attention of a step, bf16"},
+                              {"half", "attention of a step, half"},
+                              {"q8_0", "attention of a step, q8_0"},
+                              {"u8_per_head", "attention of a step, u8 per head"},
+                              {"int8_per_head", "attention of a step, int8 per head"},
+                              {"e4m3", "attention of a step, E4M3"}}});
   for (auto const keys : {std::size_t{4096}, std::size_t{16384}}) {
     add_decode<float>(r, decode, "float", keys);
     add_decode<posenc::bfloat16>(r, decode, "bfloat16", keys);

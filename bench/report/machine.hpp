@@ -9,6 +9,10 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
+#if defined(__linux__)
+#include <unistd.h>
+#endif
 
 namespace bench {
 
@@ -37,30 +41,36 @@ inline std::string cpu_model() {
   return name + " (family " + cpu["cpu family"] + ", model " + cpu["model"] + ")";
 }
 
-/// Of AMD's: ", a Zen 4".
+/// Of AMD's CPUs: "Zen 4".
 inline std::string architecture() {
   auto cpu = cpu_info();
   if (cpu["vendor_id"] != "AuthenticAMD") return "";
   bool const has_avx512 = cpu["flags"].find("avx512f") != std::string::npos;
-  if (cpu["cpu family"] == "26") return ", a Zen 5";
-  return cpu["cpu family"] == "25" && has_avx512 ? ", a Zen 4" : "";
+  if (cpu["cpu family"] == "26") return "Zen 5";
+  return cpu["cpu family"] == "25" && has_avx512 ? "Zen 4" : "";
 }
 
+/// "L1 48 KiB, L2 1 MiB", as the C library knows them: virtual machines hide them in /sys.
 inline std::string caches() {
   std::string text;
-  for (auto const& cache : benchmark::CPUInfo::Get().caches) {
-    if (cache.type == "Instruction") continue;
-    auto const kib = cache.size / 1024;
-    text += (text.empty() ? "L" : ", L") + std::to_string(cache.level) + ' ' +
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+  for (auto const& [name, which] : {std::pair{"L1 ", _SC_LEVEL1_DCACHE_SIZE},
+                                    {"L2 ", _SC_LEVEL2_CACHE_SIZE},
+                                    {"L3 ", _SC_LEVEL3_CACHE_SIZE}}) {
+    auto const kib = sysconf(which) / 1024;
+    if (kib <= 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string(name) +
             (kib < 1024 ? std::to_string(kib) + " KiB" : std::to_string(kib / 1024) + " MiB");
   }
+#endif
   return text;
 }
 
 /// What a section is about: the CPU; the compiler unless it is g++, and what it was asked to
-/// compile for unless that is this CPU.
+/// compile for unless that is this CPU. "Zen 5: AMD EPYC (family 26, model 2)"
 inline std::string section_title() {
-  auto title = cpu_model();
+  auto const kind = architecture();
+  auto title = (kind.empty() ? "" : kind + ": ") + cpu_model();
 #if defined(__clang__)
   title += ", clang++";
 #endif
@@ -97,7 +107,9 @@ inline std::string const& commit() {
 }
 
 inline std::string made_by() {
-  return compiler_and_flags() + ". " + caches() + ". Commit " + commit() + '.';
+  auto const sizes = caches();
+  return compiler_and_flags() + ". " + (sizes.empty() ? "" : sizes + ". ") + "Commit " + commit() +
+         '.';
 }
 
 }  // namespace bench

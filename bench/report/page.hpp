@@ -15,7 +15,7 @@
 
 namespace bench {
 
-/// "AMD EPYC 9R45 (family 26, model 2)" -> "amd-epyc-9r45-family-26-model-2"
+/// "Zen 5: AMD EPYC (family 26, model 2)" -> "zen-5-amd-epyc-family-26-model-2"
 inline std::string file_name_of(std::string const& title) {
   std::string name;
   for (auto const c : title) {
@@ -29,12 +29,12 @@ inline std::string file_name_of(std::string const& title) {
   return name;
 }
 
-/// Replaces the section of this title in folder/README.md, or appends it, and writes its picture
-/// beside. Returns whether both could be written.
+/// Replaces the section of this title in folder/README.md, or puts it before those of other CPUs,
+/// and writes its picture beside. Returns whether both could be written.
 inline bool write_page(std::string const& folder, report const& r) {
   auto const image = file_name_of(section_title()) + ".svg";
   std::ofstream svg(folder + '/' + image);
-  picture(r, cpu_model() + architecture(), made_by()).write(svg);
+  picture(r, section_title(), made_by()).write(svg);
 
   std::ostringstream section;
   write_page_section(section, r, image);
@@ -42,7 +42,12 @@ inline bool write_page(std::string const& folder, report const& r) {
   std::string page{std::istreambuf_iterator<char>(before), {}};
   auto const first = page.find("## " + section_title() + '\n');
   if (first == page.npos) {
-    page += '\n' + section.str();
+    auto const other = page.find(" (family ");  // of the first CPU's title
+    auto const at = other == page.npos ? other : page.rfind("## ", other);
+    if (at == page.npos)
+      page += '\n' + section.str();
+    else
+      page.insert(at, section.str() + '\n');
   } else {
     auto const next = page.find("\n## ", first);
     page.replace(first, next == page.npos ? next : next - first, section.str());

@@ -72,6 +72,21 @@ inline bool is_shown(measured_case const& c, table const& t) {
   return c.in == &t && c.is_ours() && report::has_run(c);
 }
 
+/// What ggml's op takes, if it was measured, which is never the fastest baseline.
+inline void write_ggml(std::ostream& out, report const& r, table const& t, std::string const& line,
+                       std::string const& name, std::vector<std::string> const& columns) {
+  std::string cells;
+  bool any = false;
+  for (auto const& column : columns) {
+    cells += " | ";
+    for (auto const& c : r.cases()) {
+      if (c.in != &t || c.by != "ggml" || c.line != line || c.column != column) continue;
+      if (auto const ns = r.ns(&c)) cells += shown(*ns) + noise_mark(r, &c), any = true;
+    }
+  }
+  if (any) out << "| ggml, " << name << cells << " |\n";
+}
+
 /// Some lines of a table under the names of its columns, unless these stand above already.
 inline void write_lines(std::ostream& out, report const& r, table const& t,
                         std::vector<page_line> const& lines, std::vector<std::string>& above) {
@@ -107,6 +122,7 @@ inline void write_lines(std::ostream& out, report const& r, table const& t,
       }
     }
     if (any) out << "| " << name << cells << " |\n";
+    write_ggml(out, r, t, line, name, columns);
   }
 }
 
@@ -162,10 +178,12 @@ inline void write_slower(std::ostream& out, report const& r) {
 inline void write_heading(std::ostream& out, report const& r) {
   auto const n = r.count();
   out << "## " << section_title() << "\n\n";
-  write_wrapped(out, made_by() + ' ' + std::to_string(n.all) + " samples, of which " +
-                         std::to_string(n.left_out) + " do not count; " +
-                         std::to_string(n.repeated) + " more were repeated at once; " +
-                         std::to_string(n.noisy_cases) + " cases never saw a quiet moment (!).");
+  auto const quiet = n.noisy_cases == 0
+                         ? std::string("every case has some")
+                         : "cases without one, marked `!`: " + std::to_string(n.noisy_cases);
+  write_wrapped(out, made_by() + ' ' + std::to_string(n.all - n.left_out) + " of " +
+                         std::to_string(n.all) + " samples count (" + std::to_string(n.repeated) +
+                         " disturbed ones were taken again); " + quiet + '.');
 }
 
 /// All tables, for the screen.

@@ -21,7 +21,7 @@ class ggml_rope {
  public:
   ggml_rope(std::size_t tokens, std::size_t heads, std::size_t head_dim, bool halves,
             std::vector<std::int64_t> const& positions) {
-    ggml_backend_load_all();
+    [[maybe_unused]] static bool const are_loaded = (ggml_backend_load_all(), true);
     backend_.reset(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
     if (!backend_) throw std::runtime_error("ggml has no CPU backend");
     auto* const registry = ggml_backend_dev_backend_reg(ggml_backend_get_device(backend_.get()));

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "checked_cache.hpp"
 #include "checked_heads.hpp"
 #include "handles.hpp"
-#include "posenc/core/bit_cast.hpp"
 
 namespace posenc_kernels {
 namespace {
@@ -13,6 +13,7 @@ namespace {
 struct attention_shape {
   char const* function;
   std::size_t kv_heads, group, value_dim, first, last;
+  bool doubles, encoded, in_pages;
   std::size_t columns() const noexcept { return (last - first) * group; }
 };
 
@@ -28,9 +29,24 @@ attention_shape checked_shape(char const* function, posenc1_attention const& a, 
   require(first <= std::min(last, kv_heads), function,
           ": first must be at most last and the number of kv_heads, got ", first, " and ", last,
           " of ", kv_heads);
-  auto const type = bits_of(a.keys.type);
-  require(type < types, function, ": keys: type must be one of the header, got ", type);
-  return {function, kv_heads, a.heads / kv_heads, value_dim, first, std::min(last, kv_heads)};
+  bool const k_cache = a.key_cache.data != nullptr, v_cache = a.value_cache.data != nullptr;
+  auto const type_of = [](auto const& type, bool stored = true) {
+    return stored ? bits_of(type) : std::uint32_t{POSENC1_F32};
+  };
+  auto const q = type_of(a.queries.type), o = type_of(a.outputs.type),
+             k = type_of(a.keys.type, !k_cache), v = type_of(a.values.type, !v_cache);
+  require(std::max({q, k, v, o}) < types, function,
+          ": types of queries, keys, values and outputs must be ones of the header, got ", q, ", ",
+          k, ", ", v, " and ", o);
+  bool const doubles = q == POSENC1_F64;
+  for (auto const type : {k, v, o})
+    require((type == POSENC1_F64) == doubles, function,
+            ": queries, keys, values and outputs must be doubles alone or not at all, got types ",
+            q, ", ", k, ", ", v, " and ", o, "; caches are floats");
+  bool const encoded = k_cache || v_cache;
+  return {function,  kv_heads, a.heads / kv_heads,
+          value_dim, first,    std::min(last, kv_heads),
+          doubles,   encoded,  encoded || a.keys.slots != nullptr || a.values.slots != nullptr};
 }
 
 /// Cuts memory into parts, each from a cache line on.
@@ -61,20 +77,27 @@ class memory_in_parts {
 /// Where posenc1_attend works, in the memory of the caller.
 struct workspace {
   attention_plan::workspace numbers;
-  char const **keys, **values;  ///< where tokens are, if there are slots
+  /// Where tokens are, if there are slots or pages; scales: of caches.
+  char const **keys, **values, **key_scales, **value_scales;
   std::uintptr_t end;
 
   workspace(attention_shape const& shape, posenc1_attention const& a, void* memory) {
-    auto const size = size_of(a.keys.type) > sizeof(float) ? sizeof(double) : sizeof(float);
-    bool const paged = a.keys.slots != nullptr || a.values.slots != nullptr;
+    auto const size = shape.doubles ? sizeof(double) : sizeof(float);
     memory_in_parts parts(shape.function, memory);
     numbers.queries = parts.next(shape.columns(), a.head_dim, size);
     numbers.scores = parts.next(shape.columns(), a.tokens, size);
     numbers.near = parts.next(shape.columns(), numbers.near_tokens, size);
     numbers.outputs = parts.next(shape.columns(), shape.value_dim, size);
     numbers.sums = parts.next(shape.columns(), shape.value_dim, size);
-    keys = static_cast<char const**>(parts.next(paged ? a.tokens : 0, 1, sizeof(char*)));
-    values = static_cast<char const**>(parts.next(paged ? a.tokens : 0, 1, sizeof(char*)));
+    auto const near = shape.encoded ? numbers.near_tokens : 0;
+    numbers.few = parts.next(near, shape.group, size);
+    numbers.decoded =
+        static_cast<float*>(parts.next(near, std::max(a.head_dim, shape.value_dim), size));
+    auto const places = [&](bool given) {
+      return static_cast<char const**>(parts.next(given ? a.tokens : 0, 1, sizeof(char*)));
+    };
+    keys = places(shape.in_pages), values = places(shape.in_pages);
+    key_scales = places(shape.encoded), value_scales = places(shape.encoded);
     end = parts.end();
   }
 
@@ -83,40 +106,47 @@ struct workspace {
   }
 };
 
-cached_heads cached(checked_heads const& h, posenc1_type type, std::size_t first) noexcept {
-  auto const at = h.in_elements(type);
-  return {at.data + static_cast<std::ptrdiff_t>(first) * h.head.stride, at.token, at.head, nullptr};
+checked_place source_of(char const* function, char const* name, posenc1_heads const& view,
+                        char const* cache_name, posenc1_cache const& cache,
+                        heads_shape const& shape) {
+  require((view.data != nullptr) != (cache.data != nullptr), function, ": there must be one of ",
+          name, " and ", cache_name);
+  return cache.data != nullptr ? place_of({function, cache_name}, cache, shape, false)
+                               : place_of({function, name}, view, shape, false);
+}
+
+/// From a kv head on.
+cached_heads from_head(checked_place const& place, std::size_t first) noexcept {
+  auto at = place.stored();
+  auto const move = [&](heads_in_bytes& heads) {
+    if (heads.data != nullptr) heads.data += static_cast<std::ptrdiff_t>(first) * heads.head;
+  };
+  move(at.codes), move(at.scales);
+  return {at, nullptr, nullptr};
 }
 
 void attend(char const* function, posenc1_attention const& a, std::size_t first, std::size_t last) {
   auto const& set = chosen_set();
   auto const shape = checked_shape(function, a, first, last);
-  bool const doubles = a.keys.type == POSENC1_F64;
-  require(a.keys.type == a.values.type && (a.queries.type == POSENC1_F64) == doubles &&
-              (a.outputs.type == POSENC1_F64) == doubles,
-          function, ": keys and values must have one type, doubles alone or not at all, got ",
-          static_cast<int>(a.keys.type), " and ", static_cast<int>(a.values.type),
-          " with queries of ", static_cast<int>(a.queries.type), " and outputs of ",
-          static_cast<int>(a.outputs.type));
-  require(a.keys.layout == a.queries.layout, function,
-          ": queries and keys must have one layout, got ", static_cast<int>(a.queries.layout),
-          " and ", static_cast<int>(a.keys.layout));
   require(a.queries.slots == nullptr && a.outputs.slots == nullptr, function,
           ": queries and outputs must have no slots");
-  require(posenc::is_finite(doubles ? a.scale : static_cast<double>(static_cast<float>(a.scale))),
-          function, ": scale must be finite, got ", a.scale);
+  require(
+      posenc::is_finite(shape.doubles ? a.scale : static_cast<double>(static_cast<float>(a.scale))),
+      function, ": scale must be finite, got ", a.scale);
 
   auto const queries =
       checked({function, "queries"}, a.queries, {1, 1, a.heads, a.head_dim}, false);
   auto const outputs =
       checked({function, "outputs"}, a.outputs, {1, 1, a.heads, shape.value_dim}, true);
-  checked_heads keys{}, values{};
+  checked_place keys{}, values{};
   if (a.tokens != 0) {
-    keys = checked({function, "keys"}, a.keys, {1, a.tokens, shape.kv_heads, a.head_dim}, false);
-    values = checked({function, "values"}, a.values, {1, a.tokens, shape.kv_heads, shape.value_dim},
-                     false);
-    check_slots({function, "keys"}, keys, 0, a.tokens);
-    check_slots({function, "values"}, values, 0, a.tokens);
+    keys = source_of(function, "keys", a.keys, "key_cache", a.key_cache,
+                     {1, a.tokens, shape.kv_heads, a.head_dim});
+    values = source_of(function, "values", a.values, "value_cache", a.value_cache,
+                       {1, a.tokens, shape.kv_heads, shape.value_dim});
+    require(keys.layout == bits_of(a.queries.layout), function,
+            ": queries and keys must have one layout, got ", bits_of(a.queries.layout), " and ",
+            keys.layout);
   }
   auto const needed = workspace::bytes(shape, a);
   require(a.memory != nullptr && a.memory_bytes >= needed, function, ": memory must have ", needed,
@@ -124,8 +154,10 @@ void attend(char const* function, posenc1_attention const& a, std::size_t first,
   auto const work = reinterpret_cast<std::uintptr_t>(a.memory);
   memory const used{work, work + needed};
   bool apart = !overlap(used, outputs.all);
-  for (auto const& read : {queries.all, keys.all, values.all, memory_of(a.sinks, a.heads),
-                           memory_of(keys.slots, a.tokens), memory_of(values.slots, a.tokens)})
+  for (auto const& read :
+       {queries.all, keys.codes.all, keys.scales.all, values.codes.all, values.scales.all,
+        memory_of(a.sinks, a.heads), memory_of(keys.codes.slots, a.tokens),
+        memory_of(values.codes.slots, a.tokens)})
     apart = apart && !overlap(used, read) && !overlap(outputs.all, read);
   require(apart, function, ": outputs and memory must overlap nothing");
   if (shape.first == shape.last) return;
@@ -137,8 +169,8 @@ void attend(char const* function, posenc1_attention const& a, std::size_t first,
                       .output_head = outputs.in_elements(a.outputs.type).head,
                       .query_type = a.queries.type,
                       .output_type = a.outputs.type,
-                      .keys = cached(keys, a.keys.type, first),
-                      .values = cached(values, a.values.type, first),
+                      .keys = from_head(keys, first),
+                      .values = from_head(values, first),
                       .tokens = a.tokens,
                       .kv_heads = shape.last - shape.first,
                       .group = shape.group,
@@ -150,22 +182,23 @@ void attend(char const* function, posenc1_attention const& a, std::size_t first,
   auto const before = static_cast<std::ptrdiff_t>(first * shape.group);
   plan.queries = queries.data + before * queries.head.stride;
   plan.outputs = outputs.data + before * outputs.head.stride;
-  if (posenc::detail::bit_cast<std::uint64_t>(a.scale) == 0)
-    plan.scale = 1 / std::sqrt(static_cast<double>(a.head_dim));
+  if (is_zero(a.scale)) plan.scale = 1 / std::sqrt(static_cast<double>(a.head_dim));
   if (a.sinks != nullptr) plan.sinks = a.sinks + before;
-  if (keys.slots != nullptr || values.slots != nullptr) {
+  if (shape.in_pages) {
+    auto const &k = plan.keys.at, &v = plan.values.at;
     plan.tokens = 0;
     for (std::size_t t = 0; t < a.tokens; ++t) {
-      auto const *const key = keys.at(0, t, a.tokens), *const value = values.at(0, t, a.tokens);
+      auto const *const key = k.codes.at(t), *const value = v.codes.at(t);
       if (key == nullptr || value == nullptr) continue;
-      space.keys[plan.tokens] = key + static_cast<std::ptrdiff_t>(first) * keys.head.stride;
-      space.values[plan.tokens] = value + static_cast<std::ptrdiff_t>(first) * values.head.stride;
-      ++plan.tokens;
+      auto const n = plan.tokens++;
+      space.keys[n] = key, space.values[n] = value;
+      if (keys.has_scales) space.key_scales[n] = k.scales.at(t);
+      if (values.has_scales) space.value_scales[n] = v.scales.at(t);
     }
-    plan.keys.tokens = space.keys, plan.values.tokens = space.values;
+    plan.keys.codes = space.keys, plan.keys.scales = space.key_scales;
+    plan.values.codes = space.values, plan.values.scales = space.value_scales;
   }
-  auto const* const of_types = set.attend != nullptr ? set.attend : set.fewer->attend;
-  of_types[a.keys.type](plan);
+  (set.attend != nullptr ? set.attend : set.fewer->attend)(plan);
 }
 
 }  // namespace

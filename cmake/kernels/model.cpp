@@ -25,7 +25,16 @@ posenc::model_description read(std::filesystem::path const& file) {
 
 void describe(char const* file, size_t layer, size_t length, posenc1_layer* description,
               posenc1_frequencies** result) {
-  auto const model = read(file);
+  auto const model = [&] {
+    try {
+      return read(file);
+    } catch (std::invalid_argument const& error) {  // which speaks to C++
+      std::string sentence = error.what();
+      constexpr std::string_view hint = ", unless unknown_model::as_llama is asked for";
+      if (auto const at = sentence.find(hint); at != sentence.npos) sentence.erase(at, hint.size());
+      throw std::invalid_argument(sentence);
+    }
+  }();
   auto const& kind = model.kind_of(layer);
   require(kind.rotary.size() <= 1 && (kind.rotary.empty() || !kind.rotary[0].axes),
           "posenc1_frequencies_of_model: a layer must rotate one block of each head, by one axis");

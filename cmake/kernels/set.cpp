@@ -17,10 +17,11 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
-#include "set_attention.hpp"
 #include "set_rows.hpp"
 #if !defined(POSENC_KERNELS_FEWER)
 #include "set_step.hpp"
+// Reads what a step writes.
+#include "set_attention.hpp"
 #endif
 
 namespace posenc_kernels {
@@ -145,9 +146,7 @@ constexpr auto one_token_functions = []<std::size_t... I>(std::index_sequence<I.
 // ---- Attention, a step
 
 #if !defined(POSENC_KERNELS_FEWER)
-constexpr attend_function* attention_functions[] = {attend<float>, attend<double>, attend<half>,
-                                                    attend<bfloat16>};
-#define POSENC_KERNELS_ATTEND attention_functions
+#define POSENC_KERNELS_ATTEND attend
 #define POSENC_KERNELS_STEP step
 #else
 #define POSENC_KERNELS_ATTEND nullptr

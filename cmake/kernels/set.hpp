@@ -58,31 +58,6 @@ using one_token_function = void(one_token_plan const&) noexcept;
 
 inline constexpr std::size_t types = 4, layouts = 2;
 
-/// Keys or values, checked. Strides are in elements.
-struct cached_heads {
-  char const* data;
-  std::ptrdiff_t token, head;
-  char const* const* tokens;  ///< where each token is; null: at equal distances
-};
-
-/// Some kv heads of a posenc1_attention, checked.
-struct attention_plan {
-  void const* queries;
-  void* outputs;
-  std::ptrdiff_t query_head, output_head;
-  std::size_t query_type, output_type;
-  cached_heads keys, values;
-  std::size_t tokens, kv_heads, group, head_dim, value_dim;
-  double scale;
-  double const* sinks;  ///< of the first head; null: none
-  struct workspace {
-    void *queries, *scores, *near, *outputs, *sums;  ///< of a head each, real numbers
-    static constexpr std::size_t near_tokens = 64;   ///< near: so many of a head
-  } memory;
-};
-
-using attend_function = void(attention_plan const&) noexcept;
-
 /// Heads in memory, checked: numbers of a view, or bytes of a cache. Strides are in bytes.
 struct heads_in_bytes {
   char* data;
@@ -108,6 +83,33 @@ struct stored_heads {
   float scale, inverse;  ///< of the tensor
 };
 inline constexpr std::size_t formats = 14;
+
+/// Keys or values, checked.
+struct cached_heads {
+  stored_heads at;  ///< from the first kv head on
+  /// Where the codes of each token are, and its scales. Null: at equal distances.
+  char const *const *codes, *const *scales;
+};
+
+/// Some kv heads of a posenc1_attention, checked. Strides are in elements.
+struct attention_plan {
+  void const* queries;
+  void* outputs;
+  std::ptrdiff_t query_head, output_head;
+  std::size_t query_type, output_type;
+  cached_heads keys, values;
+  std::size_t tokens, kv_heads, group, head_dim, value_dim;
+  double scale;
+  double const* sinks;  ///< of the first head; null: none
+  struct workspace {
+    void *queries, *scores, *near, *outputs, *sums;  ///< of a head each, real numbers
+    static constexpr std::size_t near_tokens = 64;   ///< near: so many of a head
+    float* decoded;  ///< near_tokens heads
+    void* few;       ///< near_tokens of a kv head's queries
+  } memory;
+};
+
+using attend_function = void(attention_plan const&) noexcept;
 
 /// One set of heads of a posenc1_step, checked: those of some tokens.
 struct step_plan {
@@ -144,9 +146,8 @@ struct instruction_set {
   rotate_function* const* rotate;
   /// [type][layout]. Null: as `fewer` has it.
   one_token_function* const* rotate_one_token;
-  /// [type of keys and values]. Null: as `fewer` has them.
-  attend_function* const* attend;
-  /// Null: as `fewer` has it.
+  /// Null: as `fewer` has them.
+  attend_function* attend;
   step_function* step;
   /// Frequencies as posenc::frequencies has them. The caller destroys the rows.
   struct frequency_list {

@@ -240,6 +240,12 @@ charts::chart sharpest_weights(double spread, std::size_t context) {
 
 }  // namespace
 
+std::string plain(std::string sentence) {
+  constexpr std::string_view hint = ", unless unknown_model::as_llama is asked for";
+  if (auto const at = sentence.find(hint); at != sentence.npos) sentence.erase(at, hint.size());
+  return sentence;
+}
+
 std::string answer(std::string_view given, std::span<std::byte const> file) {
   auto const settings = json::parse(given, nullptr, false);
   if (!settings.is_object()) refuse("settings must be a JSON object");

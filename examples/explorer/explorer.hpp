@@ -22,6 +22,9 @@ namespace explorer {
 /// Settings that make no sense end in refuse, or in posenc's error.
 std::string answer(std::string_view settings, std::span<std::byte const> file = {});
 
+/// An error's sentence without what it says to C++ alone.
+std::string plain(std::string sentence);
+
 /// Defined by the program: ends the answer with a sentence on what must hold.
 [[noreturn]] void refuse(std::string const& sentence);
 

@@ -17,7 +17,9 @@ extern "C" {
 [[noreturn, clang::import_module("page"), clang::import_name("refuse")]] void page_refuse(
     char const* sentence);
 
-[[noreturn]] void posenc_on_error(char const* sentence) { page_refuse(sentence); }
+[[noreturn]] void posenc_on_error(char const* sentence) {
+  page_refuse(explorer::plain(sentence).c_str());
+}
 
 /// Where the page writes so many bytes of settings.
 [[clang::export_name("settings")]] char* settings_of(std::size_t size) {

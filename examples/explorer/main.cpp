@@ -25,7 +25,7 @@ int main() {
       answer.erase("figures");
       std::cout << answer.dump() << '\n';
     } catch (std::invalid_argument const& error) {
-      std::cout << nlohmann::json{{"error", error.what()}}.dump() << '\n';
+      std::cout << nlohmann::json{{"error", explorer::plain(error.what())}}.dump() << '\n';
     }
   }
 }

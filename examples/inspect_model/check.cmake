@@ -19,6 +19,10 @@ expect(0 out "^pair,inv_freq,x_dim,y_dim 0,1,0,64 1,0.8659643[0-9]*,1,65 .*63,[0
 expect(0 out "^kind,first_layer,layers,rule,layout,pair,x_dim,y_dim,axis,inv_freq,wavelength,turns,last_angle,attention_factor \"full_attention\",0,32,default,halves,0,0,64,0,1,6.28"
   --csv "${models}/llama-2-7b.json")
 
+# Layers of Gemma 4 that write no keys.
+expect(0 out "Layers from 15 on write no keys or values: sliding_attention sees those of layer 13, full_attention sees those of layer 14." "${models}/gemma-4-e2b.json")
+expect(0 out "\"key_layers\": . 0, 1, .*12, 13, 14, 13, 13, 13, 13, 14, 13," --json "${models}/gemma-4-e2b.json")
+
 # What engines get wrong on a model: the exit status says whether they do.
 expect(0 out "32 full_attention 128 of 128 halves 10,000 default all.*angles-in-float.*No engine is known" --check "${models}/llama-2-7b.json")
 expect_of(2 out "a 50 sliding_attention 256 of 256 halves 10,000 default 1,024 0-4, 6-10.*b 10 full_attention 128 of 512 halves 1,000,000 proportional all\
@@ -36,7 +40,7 @@ expect_of(2 out "^. \"file\": \"gpt-oss-20b.json\", \"verdict\": \"contested\".*
 expect(0 out "\"verdict\": \"uncontested\"" --json --check "${models}/gpt2.json")
 file(WRITE check.model.json "{\"model_type\": \"llamb\"}")
 expect_of(2 out "gemma4, 60 layers.*10 full_attention 128 of 512 halves 1,000,000 default, rope_freqs all.*p-rope-ignored b" "${PROGRAM}" --check "${models}/../../explorer/gemma-4-31b.gguf")
-expect(1 err "check.model.json: model_type must be one that is known" --check check.model.json)
+expect(1 err "check.model.json: model_type must be one that is known, unless --as-llama is given, got the string .llamb." --check check.model.json)
 expect_of(1 out "^. \"file\": \"check.model.json\", \"verdict\": \"refused\", \"error\": \"check.model.json: model_type must" "${PROGRAM}" --json --check check.model.json)
 file(REMOVE check.model.json)
 file(WRITE check.model.gguf "version https://git-lfs.github.com/spec/v1\n")

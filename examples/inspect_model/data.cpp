@@ -193,6 +193,7 @@ void print_json(std::ostream& os, std::string const& file, posenc::model_descrip
                       {"embedding", model.embedding},
                       {"kinds", ordered_json::array()},
                       {"assumptions", model.assumptions},
+                      {"key_layers", model.key_layers},
                       {"notes", model.notes},
                       {"read", json_of(model.read)},
                       {"assumed", json_of(model.assumed)},

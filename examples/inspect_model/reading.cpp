@@ -123,9 +123,17 @@ posenc::model_description read_model(std::string const& file, bool as_llama) {
   auto const unknown = as_llama ? unknown_model::as_llama : unknown_model::refused;
   // What only has the name of a GGUF file is told by its letters, not as bad JSON.
   bool const by_name = std::filesystem::path(file).extension() == ".gguf";
-  return by_name || is_gguf(in)
-             ? posenc::read_gguf(file, {.unknown = unknown})
-             : posenc::read_hugging_face(std::filesystem::path(file), {.unknown = unknown});
+  try {
+    return by_name || is_gguf(in)
+               ? posenc::read_gguf(file, {.unknown = unknown})
+               : posenc::read_hugging_face(std::filesystem::path(file), {.unknown = unknown});
+  } catch (std::invalid_argument const& error) {  // which speaks to C++
+    std::string sentence = error.what();
+    constexpr std::string_view hint = "unknown_model::as_llama is asked for";
+    if (auto const at = sentence.find(hint); at != sentence.npos)
+      sentence.replace(at, hint.size(), "--as-llama is given");
+    throw std::invalid_argument(sentence);
+  }
 }
 
 std::vector<number_table> read_tables(std::string const& file) {

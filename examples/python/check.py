@@ -146,6 +146,97 @@ class Rotate(unittest.TestCase):
         numpy.testing.assert_allclose(found, 0.5 * rotated(normed, f.inv_freq, POSITIONS, "halves", 0), 1e-5, 1e-5)
 
 
+class Caches(unittest.TestCase):
+    def test_take_a_step_and_are_attended_to(self):
+        random = numpy.random.default_rng(5)
+        f = posenc.frequencies(rotary_dim=128, base=10000)
+        rows, slots = f.rows(POSITIONS), numpy.array([7, -1, 0, 3, 11, 8])
+        there = slots >= 0
+        q, k, v = (random.standard_normal((6, heads, 128)).astype(numpy.float32) for heads in (4, 2, 2))
+        k, v = k.clip(-2.5, 2.5), v.clip(-2.5, 2.5)  # as far as the scales of tensors reach
+        weight = random.standard_normal(128)
+        # Half a step of codes of at most 4: of E4M3 relative, of DeepSeek V4 E4M3 and bfloat16.
+        bounds = {"f32": 1e-5, "f16": 2e-3, "bf16": 2e-2, "u8_per_head": 0.02, "q8_0": 0.02, "q8_0_avx2": 0.02,
+                  "int8_per_head": 0.02, "int8_per_head_truncated": 0.04, "int8_static": 0.02, "e4m3": 0.3,
+                  "e4m3_truncated": 0.6, "deepseek_v4": 0.3, "deepseek_v4_cpu": 0.3}
+        self.assertEqual(set(bounds), set(posenc._FORMATS))
+        normed = q / numpy.sqrt((q.astype(numpy.float64) ** 2).mean(axis=-1, keepdims=True) + 1e-6) * weight
+        for format, bound in bounds.items():
+            with self.subTest(format):
+                scale = 4 / 127 if format == "int8_static" else 4 / 448 if "e4m3" in format else 0
+                k_cache, v_cache = (posenc.Cache(format, 3, 4, 2, 128, scale=scale) for _ in range(2))
+                in_place = q.copy()
+                posenc.write_step(rows, queries=posenc.StepHeads(in_place, eps=1e-6, weight=weight),
+                                  keys=posenc.StepHeads(k, cache=k_cache, slots=slots),
+                                  values=posenc.StepHeads(v, cache=v_cache, slots=slots))
+                numpy.testing.assert_allclose(in_place, rotated(normed, f.inv_freq, POSITIONS, "halves", 0), 0, 2e-5)
+                keys, values = posenc.read_cache(k_cache, slots), posenc.read_cache(v_cache, slots)
+                self.assertTrue((keys[~there] == 0).all())
+                expected = rotated(k, f.inv_freq, POSITIONS, "halves", 0)
+                numpy.testing.assert_allclose(keys[there], expected[there], 0, bound)
+                numpy.testing.assert_allclose(values[there], v[there], 0, bound)
+                sinks = [0.5, -1, 2, 0]
+                scores = numpy.einsum("hd,thd->ht", in_place[5], keys[there].repeat(2, axis=1).astype(numpy.float64))
+                weights = numpy.exp(scores / numpy.sqrt(128))
+                weights /= weights.sum(axis=1, keepdims=True) + numpy.exp(sinks)[:, None]
+                wanted = numpy.einsum("ht,thd->hd", weights, values[there].repeat(2, axis=1))
+                found = posenc.attend(in_place[5], k_cache, v_cache, slots=slots, sinks=sinks)
+                numpy.testing.assert_allclose(found, wanted, 0, 1e-5)
+                mixed = posenc.attend(in_place[5], k_cache, values[there], slots=slots[there], sinks=sinks)
+                numpy.testing.assert_allclose(mixed, wanted, 0, 1e-5)
+
+    def test_move_and_are_dense_without_slots(self):
+        f = posenc.frequencies(rotary_dim=64, base=10000)
+        cache = posenc.Cache("f32", 2, 3, 1, 64)
+        x = numpy.random.default_rng(6).standard_normal((6, 1, 64)).astype(numpy.float32)
+        posenc.write_step(values=posenc.StepHeads(x, cache=cache))
+        self.assertTrue((cache.memory.view(numpy.float32).reshape(x.shape) == x).all())
+        posenc.write_step(f.rows([3] * 6), keys=posenc.StepHeads(cache))
+        numpy.testing.assert_allclose(posenc.read_cache(cache), rotated(x, f.inv_freq, [3] * 6, "halves", 0), 0, 1e-6)
+        out = numpy.empty((6, 1, 64), numpy.uint16)
+        posenc.write_step(values=posenc.StepHeads(cache, out=out))
+        self.assertTrue((out == posenc.read_cache(cache).view(numpy.uint32) + 0x8000 >> 16).mean() > 0.99)
+        self.assertEqual(posenc.format_bytes("q8_0", 128), (136, 0))
+        self.assertEqual(posenc.format_bytes("deepseek_v4", 512), (576, 8))
+
+    def test_errors_change_nothing(self):
+        f = posenc.frequencies(rotary_dim=64, base=10000)
+        rows, x = f.rows([0, 1]), numpy.ones((2, 1, 64), numpy.float32)
+        cache = posenc.Cache("q8_0", 2, 2, 1, 64)
+        heads = posenc.StepHeads(x)
+        fixed = posenc.Cache("q8_0", 2, 2, 1, 64)
+        fixed.memory.flags.writeable = False
+        for sentence, wrong in {
+            "a slot must be below 4": lambda: self.write(rows, x, cache, [0, 4]),
+            "written once": lambda: self.write(rows, x, cache, [1, 1]),
+            "cache and slots must have": lambda: self.write(rows, x, cache, [1]),
+            "slots must be integers": lambda: self.write(rows, x, cache, [0.5, 1]),
+            "writeable": lambda: self.write(rows, x, fixed, [0, 1]),
+            "multiple of 32, got 40": lambda: posenc.format_bytes("q8_0", 40),
+            "format must be one of f32, .* got 'q4'": lambda: posenc.format_bytes("q4", 64),
+            "memory must be a contiguous array of uint8 .2, 136.": lambda: posenc.Cache("q8_0", 2, 2, 1, 64, memory=x),
+            "pages must be in": lambda: posenc.Cache("q8_0", -1, 2, 1, 64),
+            "scale must be 0 for this format": lambda: posenc.read_cache(posenc.Cache("q8_0", 1, 1, 1, 64, scale=2)),
+            "same tokens, got .2, 3.": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=heads),
+            "rows must be float32": lambda: posenc.write_step(keys=heads),
+            "keys must be StepHeads": lambda: posenc.write_step(rows, keys=x),
+            "norm must be one of": lambda: posenc.StepHeads(x, norm="l3"),
+            r"weight must be \[64\]": lambda: posenc.StepHeads(x, eps=1, weight=[1]),
+            "eps of the norm must be finite": lambda: posenc.write_step(rows, keys=posenc.StepHeads(x, eps=-1)),
+            "out must have the shape": lambda: posenc.StepHeads(x, out=x[:1]),
+            "alike, keys with the 32 dims": lambda: posenc.attend(x[0][:, :32], cache, cache),
+            "queries must be an array": lambda: posenc.attend(x, cache, cache),
+            "multiple of kv_heads": lambda: posenc.attend(x[0], posenc.Cache("f32", 1, 1, 2, 64), posenc.Cache("f32", 1, 1, 2, 64)),
+            "caches are floats": lambda: posenc.attend(x[0].astype(numpy.float64), cache, cache),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+        self.assertTrue((x == 1).all() and (cache.memory == 0).all())
+
+    def write(self, rows, x, cache, slots):
+        posenc.write_step(rows, keys=posenc.StepHeads(x, cache=cache, slots=slots))
+
+
 @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
 class Torch(unittest.TestCase):
     def setUp(self):
@@ -278,6 +369,13 @@ class Errors(unittest.TestCase):
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
                 wrong()
         self.assertTrue((x == 0).all())
+
+    def test_of_an_unknown_model_does_not_speak_of_cpp(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "c.json"
+            file.write_text('{"model_type": "llamb"}')
+            with self.assertRaisesRegex(posenc.Error, "must be one that is known, got the string .llamb.$"):
+                posenc.frequencies(file)
 
     def overlapping(self, rows):
         memory = numpy.zeros(17, numpy.float32)

@@ -1,4 +1,5 @@
-"""posenc from Python: rows of cosines and sines, and the rotation of NumPy arrays where they lie.
+"""posenc from Python: rows of cosines and sines, the rotation of NumPy arrays where they lie, and
+caches in the formats that engines store.
 
 One file, to be copied. It calls the C API (posenc/posenc.h) of a library that posenc_add_kernels
 makes; `cmake --workflow --preset python` builds one in a checkout. The library is looked for in the
@@ -12,6 +13,13 @@ environment variable POSENC_LIBRARY, then beside this file, then in that build.
     posenc.rotate(queries, rows)                               # [..., tokens, heads, head_dim]
     score = posenc.profile(f, distances=range(8192))           # mean score by distance
 
+    k_cache = posenc.Cache("q8_0", pages=64, page_tokens=16, heads=8, head_dim=128)
+    v_cache = posenc.Cache("q8_0", pages=64, page_tokens=16, heads=8, head_dim=128)
+    posenc.write_step(rows, queries=posenc.StepHeads(queries),                 # in place
+                      keys=posenc.StepHeads(keys, cache=k_cache, slots=slots, eps=1e-6),
+                      values=posenc.StepHeads(values, cache=v_cache, slots=slots))
+    outputs = posenc.attend(query, k_cache, v_cache, slots=slots)   # [heads, head_dim]
+
 Errors of the library are posenc.Error, with its sentence.
 """
 
@@ -23,7 +31,8 @@ import threading
 
 import numpy
 
-__all__ = ["Error", "Frequencies", "frequencies", "instruction_set", "profile", "rotate", "version"]
+__all__ = ["Cache", "Error", "Frequencies", "StepHeads", "attend", "format_bytes", "frequencies",
+           "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
 
 
 class Error(ValueError):
@@ -34,6 +43,13 @@ class Error(ValueError):
 
 _TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 3}
 _LAYOUTS = {"halves": 0, "interleaved": 1}
+_FORMATS = {"f32": 0, "f16": 2, "bf16": 3, "u8_per_head": 4, "q8_0": 5, "q8_0_avx2": 6,
+            "int8_per_head": 7, "int8_per_head_truncated": 8, "int8_static": 9, "e4m3": 10,
+            "e4m3_truncated": 11, "deepseek_v4": 12, "deepseek_v4_cpu": 13}
+_NORMS = {"rms": 0, "l2": 1}
+_EPS_PLACES = {"inside": 0, "outside": 1, "at_least": 2}
+_ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused": 20,
+              "sglang_fused": 30, "hugging_face": 31}
 _LAST_DIMS = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
@@ -61,6 +77,40 @@ class _Rotation(ctypes.Structure):
                 ("heads", _size), ("head_dim", _size), ("first_dim", _size), ("cos_sin", _pointer),
                 ("rows", _size), ("pairs", _size), ("maker", _pointer), ("eps", _double),
                 ("weight", _pointer), ("scale", _double)]
+
+
+class _Cache(ctypes.Structure):
+    _fields_ = [("data", _pointer), ("format", ctypes.c_int), ("layout", ctypes.c_int),
+                ("page_stride", ctypes.c_ssize_t), ("token_stride", ctypes.c_ssize_t),
+                ("head_stride", ctypes.c_ssize_t), ("slots", _pointer), ("pages", _size),
+                ("page_tokens", _size), ("scales", _pointer),
+                ("scales_page_stride", ctypes.c_ssize_t),
+                ("scales_token_stride", ctypes.c_ssize_t),
+                ("scales_head_stride", ctypes.c_ssize_t), ("scale", _double), ("inverse", _double)]
+
+
+class _Norm(ctypes.Structure):
+    _fields_ = [("eps", _double), ("kind", ctypes.c_int), ("place", ctypes.c_int),
+                ("eps_place", ctypes.c_int), ("weight", _pointer), ("weight_type", ctypes.c_int),
+                ("plus_one", ctypes.c_int)]
+
+
+class _StepHeads(ctypes.Structure):
+    _fields_ = [("from_", _Heads), ("from_cache", _Cache), ("to", _Heads), ("to_cache", _Cache),
+                ("heads", _size), ("head_dim", _size), ("first_dim", _size), ("norm", _Norm),
+                ("scale", _double), ("rounding", ctypes.c_uint), ("rounded_type", ctypes.c_int)]
+
+
+class _Step(ctypes.Structure):
+    _fields_ = [("queries", _StepHeads), ("keys", _StepHeads), ("values", _StepHeads),
+                ("tokens", _size), ("cos_sin", _pointer), ("pairs", _size), ("maker", _pointer)]
+
+
+class _Attention(ctypes.Structure):
+    _fields_ = [("queries", _Heads), ("outputs", _Heads), ("keys", _Heads), ("values", _Heads),
+                ("key_cache", _Cache), ("value_cache", _Cache), ("tokens", _size), ("heads", _size),
+                ("kv_heads", _size), ("head_dim", _size), ("value_dim", _size), ("scale", _double),
+                ("sinks", _pointer), ("memory", _pointer), ("memory_bytes", _size)]
 
 
 _loading, _loaded = threading.Lock(), None
@@ -91,7 +141,11 @@ def _library():
             c.posenc1_frequencies_of_model.argtypes = [ctypes.c_char_p, _size, _size, _pointer, _pointer]
             c.posenc1_row_maker_create.argtypes = [_pointer, ctypes.c_int64, _pointer]
             c.posenc1_write_rows.argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
-            c.posenc1_rotate.argtypes = [_pointer, _size, _size]
+            for name in ("posenc1_rotate", "posenc1_write_step", "posenc1_attend"):
+                getattr(c, name).argtypes = [_pointer, _size, _size]
+            c.posenc1_format_bytes.argtypes = [ctypes.c_int, _size, _pointer, _pointer]
+            c.posenc1_read_cache.argtypes = [_pointer, _size, _size, _size, _pointer]
+            c.posenc1_attention_memory.argtypes = [_pointer, _size, _size, _pointer]
             for name in ("posenc1_frequencies_destroy", "posenc1_row_maker_destroy"):
                 getattr(c, name).argtypes, getattr(c, name).restype = [_pointer], None
             _loaded = c
@@ -240,23 +294,23 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
 
 # ---- Rotation
 
-def _heads(array, type, layout, name):
+def _heads(array, type, layout, name, where="rotate"):
     """The 4-D view [batches, tokens, heads, head_dim] of an array, and its description."""
     if not isinstance(array, numpy.ndarray) or not 3 <= array.ndim <= 4:
-        raise Error(f"posenc: rotate: {name} must be an array [..., tokens, heads, head_dim] of 3 or 4 axes")
+        raise Error(f"posenc: {where}: {name} must be an array [..., tokens, heads, head_dim] of 3 or 4 axes")
     known = {("f", 4): "f32", ("f", 8): "f64", ("f", 2): "f16"}.get((array.dtype.kind, array.dtype.itemsize))
     kind = type if type == "bf16" and array.dtype == numpy.uint16 else known
     if kind is None or (type not in (None, kind)) or not array.dtype.isnative:
-        raise Error(f"posenc: rotate: {name} must be float16, float32 or float64, or uint16 with "
+        raise Error(f"posenc: {where}: {name} must be float16, float32 or float64, or uint16 with "
                     f"type='bf16', got {array.dtype} and type={type!r}")
     if layout not in _LAYOUTS:
-        raise Error(f"posenc: rotate: layout must be halves or interleaved, got {layout!r}")
+        raise Error(f"posenc: {where}: layout must be halves or interleaved, got {layout!r}")
     view = array[None] if array.ndim == 3 else array
     if view.size and view.shape[3] > 1 and view.strides[3] != view.itemsize:
-        raise Error(f"posenc: rotate: the dims of a head must be contiguous in {name}")
+        raise Error(f"posenc: {where}: the dims of a head must be contiguous in {name}")
     for axis in range(3):
         if view.size and view.shape[axis] > 1 and view.strides[axis] == 0:
-            raise Error(f"posenc: rotate: {name} must not repeat memory along axis {axis}")
+            raise Error(f"posenc: {where}: {name} must not repeat memory along axis {axis}")
     strides = [stride if count > 1 else 0 for stride, count in zip(view.strides, view.shape)]
     return view, _Heads(view.ctypes.data, _TYPES[kind], _LAYOUTS[layout], *strides[:3])
 
@@ -298,6 +352,193 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
             eps=eps, weight=weight.ctypes.data if weight is not None else None, scale=scale)),
             0, _LAST_DIMS)
     return target
+
+
+# ---- A step into caches, and attention over them
+
+def _named(where, what, names, value):
+    if value not in names:
+        listed = ", ".join(str(name) for name in names)
+        raise Error(f"posenc: {where}: {what} must be one of {listed}, got {value!r}")
+    return names[value]
+
+
+def format_bytes(format, head_dim):
+    """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
+    where, codes, scales = "format_bytes", _size(), _size()
+    _call("posenc1_format_bytes", _named(where, "format", _FORMATS, format),
+          _count(where, "head_dim", head_dim), ctypes.byref(codes), ctypes.byref(scales))
+    return codes.value, scales.value
+
+
+class Cache:
+    """Dense pages of encoded heads in `memory`, uint8 [pages, bytes of a page], which is made of
+    zeros unless it is given: [page_tokens, heads] of bytes, then of scales, as format_bytes says.
+    format: f32, f16, bf16, u8_per_head, q8_0, q8_0_avx2, int8_per_head, int8_per_head_truncated,
+    int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu. scale, inverse: of a tensor."""
+
+    def __init__(self, format, pages, page_tokens, heads, head_dim, *, layout="halves", scale=0.0,
+                 inverse=0.0, memory=None):
+        where = "Cache"
+        self.format, self.layout = format, layout
+        self.pages, self.page_tokens, self.heads, self.head_dim = (
+            _count(where, name, value) for name, value in (
+                ("pages", pages), ("page_tokens", page_tokens), ("heads", heads),
+                ("head_dim", head_dim)))
+        self.scale, self.inverse = float(scale), float(inverse)
+        _named(where, "layout", _LAYOUTS, layout)
+        shape = (self.pages, self.page_tokens * self.heads * sum(format_bytes(format, self.head_dim)))
+        self.memory = numpy.zeros(shape, numpy.uint8) if memory is None else memory
+        given = self.memory
+        if not isinstance(given, numpy.ndarray) or given.dtype != numpy.uint8 or given.shape != shape \
+                or not given.flags.c_contiguous:
+            raise Error(f"posenc: {where}: memory must be a contiguous array of uint8 {list(shape)}")
+
+    def _described(self, slots):
+        """For a call, and the slots, which must outlive it."""
+        where = "slots"
+        if slots is not None:
+            given = numpy.asarray(slots)
+            if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+                raise Error(f"posenc: {where} must be integers, [tokens], got {given.dtype} {list(given.shape)}")
+            if given.dtype == numpy.uint64 and given.size and int(given.max()) >= 2**63:
+                raise Error(f"posenc: {where} must fit int64, got {given.max()}")
+            slots = numpy.ascontiguousarray(given, dtype=numpy.int64)
+        return _Cache(data=self.memory.ctypes.data, format=_FORMATS[self.format],
+                      layout=_LAYOUTS[self.layout], pages=self.pages, page_tokens=self.page_tokens,
+                      slots=slots.ctypes.data if slots is not None and slots.size else None,
+                      scale=self.scale, inverse=self.inverse), slots
+
+
+class StepHeads:
+    """Queries, keys or values of a step: an array [tokens, heads, head_dim] as rotate takes it, or
+    a Cache to decode, with slots of its own. They go to `out`, to `cache` by `slots`, or both, else
+    stay in place. eps, weight, norm (rms, l2), after, eps_place (inside, outside, at_least),
+    plus_one: a norm of each head. scale: after all. rounding: where an engine rounds to bfloat16
+    (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face)."""
+
+    def __init__(self, source, *, type=None, layout="halves", first_dim=0, out=None, out_layout=None,
+                 cache=None, slots=None, source_slots=None, eps=0.0, weight=None, norm="rms",
+                 after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None):
+        where, h = "write_step", _StepHeads()
+        self._kept = [source, out, cache, weight]
+        if isinstance(source, Cache):
+            h.from_cache, slots_of_source = source._described(source_slots)
+            tokens = source.pages * source.page_tokens if slots_of_source is None else len(slots_of_source)
+            shape, target = (tokens, source.heads, source.head_dim), source.memory
+            self._kept.append(slots_of_source)
+        else:
+            view, h.from_ = _heads(source, type, layout, "source", where)
+            if view.shape[0] != 1:
+                raise Error(f"posenc: {where}: source must be [tokens, heads, head_dim], got {list(source.shape)}")
+            shape, target = view.shape[1:], source
+        targets = [] if out is None else [out]
+        if out is not None:
+            is_bf16 = getattr(out, "dtype", None) == numpy.uint16
+            written, h.to = _heads(out, "bf16" if is_bf16 else None, out_layout or layout, "out", where)
+            if written.shape[1:] != shape or written.shape[0] != 1:
+                raise Error(f"posenc: {where}: out must have the shape {list(shape)}, got {list(out.shape)}")
+        if cache is not None:
+            h.to_cache, kept = cache._described(slots)
+            if (cache.heads, cache.head_dim) != shape[1:] or (kept is not None and len(kept) != shape[0]):
+                raise Error(f"posenc: {where}: cache and slots must have {list(shape)} tokens, heads and head_dim, "
+                            f"got {[shape[0] if kept is None else len(kept), cache.heads, cache.head_dim]}")
+            self._kept.append(kept), targets.append(cache.memory)
+        if not all(array.flags.writeable for array in targets or [target]):
+            raise Error(f"posenc: {where}: what is written must be writeable")
+        self.tokens, h.heads, h.head_dim = shape
+        given = operator.index(first_dim)
+        h.first_dim = _count(where, "first_dim", given + h.head_dim if given < 0 else given)
+        h.norm = _Norm(eps, _named(where, "norm", _NORMS, norm), bool(after),
+                       _named(where, "eps_place", _EPS_PLACES, eps_place), None, 0, bool(plus_one))
+        if weight is not None:
+            weight = numpy.ascontiguousarray(weight, dtype=numpy.float32)
+            if weight.shape != (h.head_dim,):
+                raise Error(f"posenc: {where}: weight must be [{h.head_dim}], got {list(weight.shape)}")
+            self._kept.append(weight)
+            h.norm.weight = weight.ctypes.data
+        h.scale, h.rounding = scale, _named(where, "rounding", _ROUNDINGS, rounding)
+        h.rounded_type = _TYPES["bf16"]
+        self._heads = h
+
+
+def write_step(rows=None, *, queries=None, keys=None, values=None):
+    """Norm, rotation, scale, rounding and the write to caches of a layer's StepHeads, in one pass;
+    values are not rotated. rows: float32 [tokens, 2, pairs]; not needed for values alone."""
+    where, step, tokens = "write_step", _Step(), set()
+    for name, one in (("queries", queries), ("keys", keys), ("values", values)):
+        if one is not None:
+            if not isinstance(one, StepHeads):
+                raise Error(f"posenc: {where}: {name} must be StepHeads, got {one.__class__.__name__}")
+            setattr(step, name, one._heads)
+            tokens.add(one.tokens)
+    if queries is not None or keys is not None:
+        rows = numpy.ascontiguousarray(rows)
+        if rows.dtype != numpy.float32 or rows.ndim != 3 or rows.shape[1] != 2:
+            raise Error(f"posenc: {where}: rows must be float32 [tokens, 2, pairs], got {rows.dtype} "
+                        f"{list(rows.shape)}")
+        step.cos_sin, step.pairs = rows.ctypes.data, rows.shape[2]
+        tokens.add(len(rows))
+    if len(tokens) > 1:
+        raise Error(f"posenc: {where}: rows, queries, keys and values must have the same tokens, got {sorted(tokens)}")
+    step.tokens = tokens.pop() if tokens else 0
+    _call("posenc1_write_step", ctypes.byref(step), 0, 1)
+
+
+def read_cache(cache, slots=None):
+    """The heads of a Cache as float32 [tokens, heads, head_dim]; 0 where a slot is negative."""
+    described, slots = cache._described(slots)
+    tokens = cache.pages * cache.page_tokens if slots is None else len(slots)
+    result = numpy.zeros((tokens, cache.heads, cache.head_dim), numpy.float32)
+    if result.size:
+        _call("posenc1_read_cache", ctypes.byref(described), tokens, cache.heads, cache.head_dim,
+              result.ctypes.data)
+    return result
+
+
+def attend(queries, keys, values, *, slots=None, value_slots=None, type=None, layout="halves",
+           scale=0.0, sinks=None):
+    """softmax(scale <q, k>) v of one query per head, [heads, head_dim], as float32 (float64) [heads,
+    value_dim]. keys, values: Caches with slots (of values those of keys, unless they are given), or
+    arrays [tokens, kv_heads, dim]. Tokens count whose slots are not negative. scale: 0 stands for
+    1 / sqrt(head_dim). sinks: a logit per head."""
+    where, a, kept = "attend", _Attention(), []
+    if not isinstance(queries, numpy.ndarray) or queries.ndim != 2:
+        raise Error(f"posenc: {where}: queries must be an array [heads, head_dim]")
+    _, a.queries = _heads(queries[None], type, layout, "queries", where)
+    a.heads, a.head_dim = queries.shape
+    shapes = []
+    for name, cached, source, of in (("keys", "key_cache", keys, slots), ("values", "value_cache", values,
+                                     slots if value_slots is None else value_slots)):
+        if isinstance(source, Cache):
+            described, of = source._described(of)
+            setattr(a, cached, described)
+            kept.append(of)
+            tokens = source.pages * source.page_tokens if of is None else len(of)
+            shapes.append((tokens, source.heads, source.head_dim))
+        else:
+            is_bf16 = getattr(source, "dtype", None) == numpy.uint16
+            view, described = _heads(source, "bf16" if is_bf16 else None, layout, name, where)
+            setattr(a, name, described)
+            shapes.append(view.shape[1:] if view.shape[0] == 1 else None)
+    if None in shapes or shapes[0][:2] != shapes[1][:2] or shapes[0][2] != a.head_dim:
+        raise Error(f"posenc: {where}: keys and values must be [tokens, kv_heads, dim], alike, keys with the "
+                    f"{a.head_dim} dims of queries")
+    a.tokens, a.kv_heads, a.value_dim, a.scale = *shapes[0][:2], shapes[1][2], scale
+    result = numpy.zeros((a.heads, a.value_dim),
+                         numpy.float64 if queries.dtype == numpy.float64 else numpy.float32)
+    _, a.outputs = _heads(result[None], None, layout, "outputs", where)
+    if sinks is not None:
+        sinks = numpy.ascontiguousarray(sinks, dtype=numpy.float64)
+        if sinks.shape != (a.heads,):
+            raise Error(f"posenc: {where}: sinks must be [{a.heads}], got {list(sinks.shape)}")
+        a.sinks = sinks.ctypes.data
+    needed = _size()
+    _call("posenc1_attention_memory", ctypes.byref(a), 0, _LAST_DIMS, ctypes.byref(needed))
+    memory = numpy.empty(needed.value, numpy.uint8)
+    a.memory, a.memory_bytes = memory.ctypes.data, needed.value
+    _call("posenc1_attend", ctypes.byref(a), 0, _LAST_DIMS)
+    return result
 
 
 def profile(f, distances, rho=1.0):

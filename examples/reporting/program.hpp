@@ -45,12 +45,14 @@ inline charts::terminal_style checked(outputs const& o) {
   return style;
 }
 
-/// Without the name of the library.
+/// Without the name of the library, and what it says to C++ alone.
 inline std::string message_of(std::exception const& error) {
-  std::string_view text = error.what();
-  constexpr std::string_view library = "posenc: ";
-  if (text.starts_with(library)) text.remove_prefix(library.size());
-  return std::string(text);
+  std::string text = error.what();
+  for (std::string_view const part :
+       {"posenc: ", ", unless unknown_model::as_llama is asked for"}) {
+    if (auto const at = text.find(part); at != text.npos) text.erase(at, part.size());
+  }
+  return text;
 }
 
 struct example {

@@ -371,21 +371,25 @@ posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, siz
 /* ---- Attention of one query per head, as in decoding ---- */
 
 /** weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where query head h reads
- * the kv head h kv_heads / heads. The query sees every token of the cache whose slot is not
- * negative: a window is fewer tokens. Without tokens outputs are 0. Arithmetic is in float (double
- * for doubles); queries and outputs may have other types than the cache, but all or none are
- * double. */
+ * the kv head h kv_heads / heads. The query sees every token whose slots, of key and value, are not
+ * negative: a window is fewer tokens. Without tokens outputs are 0. Arithmetic is in float, or in
+ * double where queries, keys, values and outputs are double, which all or none are; else each may
+ * have its own type. Of keys and key_cache, and of values and value_cache, one is given: that whose
+ * data is not null. Caches are read as posenc1_read_cache decodes them, and tokens that are not
+ * attended to are not read. */
 typedef struct posenc1_attention {
-  posenc1_heads queries; /**< of one token; no slots */
-  posenc1_heads outputs; /**< of one token; no slots */
-  posenc1_heads keys;    /**< tokens of kv_heads */
-  posenc1_heads values;  /**< of the type of keys */
-  size_t tokens;         /**< of the cache */
-  size_t heads;          /**< of queries */
-  size_t kv_heads;       /**< 0: heads */
-  size_t head_dim;       /**< of queries and keys */
-  size_t value_dim;      /**< of values and outputs; 0: head_dim */
-  double scale;          /**< 0: 1 / sqrt(head_dim) */
+  posenc1_heads queries;     /**< of one token; no slots */
+  posenc1_heads outputs;     /**< of one token; no slots */
+  posenc1_heads keys;        /**< tokens of kv_heads */
+  posenc1_heads values;      /**< tokens of kv_heads */
+  posenc1_cache key_cache;   /**< encoded keys */
+  posenc1_cache value_cache; /**< encoded values */
+  size_t tokens;             /**< of keys and values */
+  size_t heads;              /**< of queries */
+  size_t kv_heads;           /**< 0: heads */
+  size_t head_dim;           /**< of queries and keys */
+  size_t value_dim;          /**< of values and outputs; 0: head_dim */
+  double scale;              /**< 0: 1 / sqrt(head_dim) */
 
   double const* sinks; /**< [heads], a logit that takes its share of the weights; null: none */
   void* memory;        /**< for this call alone */

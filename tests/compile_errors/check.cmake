@@ -1,5 +1,5 @@
 # Wrong encodings do not compile, and the compiler's first error is the first line of the case; no
-# error says of another function what it must be. A case that begins with "compiles" compiles. As
+# error is of another sentence of posenc's. A case that begins with "compiles" compiles. As
 # C++20, or as C++NN if the name of the case begins with cxxNN_. Run with cmake -P and: CASES, a
 # directory of sources; COMPILER; its FLAGS; INCLUDES, its include directories, except IMPLICIT,
 # which it knows; ROOM, a directory to write to.
@@ -33,9 +33,11 @@ foreach(case IN LISTS cases)
     RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX MATCH "[^\n]*error: [^\n]*" first "${output}")
   string(FIND "${first}" "${sentence}" found)
-  string(REGEX MATCHALL "posenc: [a-z_]+ must be: " functions "${output}")
-  list(REMOVE_DUPLICATES functions)
-  list(LENGTH functions count)
+  string(REPLACE ";" "," output "${output}")
+  string(REGEX MATCHALL "error: [^\n]*posenc: [^\n]*" sentences "${output}")
+  list(TRANSFORM sentences REPLACE "^.*posenc: " "posenc: ")
+  list(REMOVE_DUPLICATES sentences)
+  list(LENGTH sentences count)
   if(sentence STREQUAL "")
     string(APPEND wrong "\n  ${case} does not begin with what it expects")
   elseif(sentence STREQUAL "compiles")
@@ -47,7 +49,7 @@ foreach(case IN LISTS cases)
   elseif(found EQUAL -1)
     string(APPEND wrong "\n  ${case} says first: ${first}\n    instead of ${sentence}")
   elseif(count GREATER 1)
-    string(APPEND wrong "\n  ${case} says of several functions what they ${functions}")
+    string(APPEND wrong "\n  ${case} says more than one thing: ${sentences}")
   endif()
 endforeach()
 if(wrong)

@@ -37,7 +37,13 @@ import pathlib
 import sys
 import unittest
 
-import numpy
+try:
+    import numpy
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    print(f"conformance.py: NumPy must be installed, got: {error}", file=sys.stderr)
+    sys.exit(2)
 
 RAMPS = {"yarn", "yarn_by_rotations", "llama3", "ntk_by_parts", "part_ntk"}
 UNITS = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}

@@ -1,9 +1,11 @@
 """That conformance.py is right of engines that are right, and names the mistakes of others. Runs by
 itself and in pytest."""
 
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy
@@ -188,6 +190,15 @@ def test_a_heads_own_memory_may_be_changed():
         x[:] = numpy_engine.rotate(x, positions, config)
 
     assert all(one.status == "right" for one in verdicts(in_place).values())
+
+
+def test_without_numpy_the_command_says_so():
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "numpy.py").write_text("raise ImportError('none here')")
+        run = subprocess.run([sys.executable, "-B", HERE / "conformance.py", "engine.py"], text=True,
+                             capture_output=True, env={**os.environ, "PYTHONPATH": folder})
+    assert run.returncode == 2 and run.stdout == ""
+    assert run.stderr == "conformance.py: NumPy must be installed, got: none here\n", run.stderr
 
 
 def test_the_command_says_it_by_its_exit_status():

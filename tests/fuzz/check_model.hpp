@@ -34,6 +34,10 @@ inline void check(posenc::model_description const& model) {
     }
   }
   must(layers == model.layers, "a layer of no kind, or of two");
+  auto const& keys = model.key_layers;
+  must(keys.empty() || keys.size() == layers, "not one layer of keys per layer");
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    must(keys[i] <= i && keys[keys[i]] == keys[i], "keys of a later layer, or of one without");
 }
 
 }  // namespace fuzz

@@ -66,7 +66,7 @@ struct layer_kind {
 struct model {
   std::string_view name;
   std::size_t layers;
-  std::string_view schedule;  ///< a letter a layer, again from the front where it is shorter
+  std::string_view schedule;  ///< one letter per layer, again from the front where it is shorter
   std::array<layer_kind, 3> kinds = {};  ///< letter 0: no kind
 
   constexpr layer_kind const& kind_of(std::size_t layer) const {

@@ -177,10 +177,11 @@ static void test_refusals(void) {
   MUST_REFUSE_WITH(a.kv_heads = 3, "multiple of kv_heads, got 4 and 3");
   MUST_REFUSE_WITH(a.heads = 0, "heads must be positive");
   MUST_REFUSE_WITH(a.head_dim = 0, "head_dim must be positive");
-  MUST_REFUSE_WITH(a.values.type = POSENC1_F16, "must have one type");
-  MUST_REFUSE_WITH(a.queries.type = POSENC1_F64, "must have one type");
-  MUST_REFUSE_WITH(a.outputs.type = POSENC1_F64, "must have one type");
-  MUST_REFUSE_WITH(a.keys.type = (posenc1_type)4, "keys: type must be one of the header, got 4");
+  MUST_REFUSE_WITH(a.keys.type = POSENC1_F64, "doubles alone or not at all, got types 0, 1, 0");
+  MUST_REFUSE_WITH(a.values.type = POSENC1_F64, "doubles alone or not at all");
+  MUST_REFUSE_WITH(a.queries.type = POSENC1_F64, "doubles alone or not at all");
+  MUST_REFUSE_WITH(a.outputs.type = POSENC1_F64, "doubles alone or not at all");
+  MUST_REFUSE_WITH(a.keys.type = (posenc1_type)4, "must be ones of the header, got 0, 4, 0 and 0");
   MUST_REFUSE_WITH(a.keys.layout = POSENC1_INTERLEAVED, "must have one layout");
   MUST_REFUSE_WITH(a.queries.slots = slots, "must have no slots");
   MUST_REFUSE_WITH(a.outputs.slots = slots, "must have no slots");
@@ -207,6 +208,202 @@ static void test_refusals(void) {
   MUST_WORK(posenc1_attend(&good, 0, SIZE_MAX));
 }
 
+/* ---- Encoded keys and values: against what posenc1_read_cache decodes. Tokens are attended to
+ * that have both slots. */
+
+enum {
+  FORMATS = 14,
+  VIEW = FORMATS,
+  CACHED = 150,
+  CACHE_PAGES = 12,
+  CACHE_PAGE = 16,
+  MOST_DIM = 128
+};
+enum { CACHE_HEADS = CACHE_PAGES * CACHE_PAGE * KV_HEADS, CACHE_ROOM = CACHE_HEADS * MOST_DIM * 4 };
+
+struct cached {
+  double codes[CACHE_ROOM / sizeof(double) + 1], scales[CACHE_HEADS]; /* aligned for all types */
+  int64_t slots[CACHED];
+  float decoded[CACHED][KV_HEADS][MOST_DIM];
+  posenc1_cache cache;
+};
+
+/* Tails of every register where the format has such heads. */
+static size_t dim_of_format(int format, size_t otherwise) {
+  if (format == POSENC1_FORMAT_DEEPSEEK_V4 || format == POSENC1_FORMAT_DEEPSEEK_V4_CPU) return 128;
+  return format == POSENC1_FORMAT_Q8_0 || format == POSENC1_FORMAT_Q8_0_AVX2 ? 96 : otherwise;
+}
+
+/* Strided: pages backwards, heads outside tokens, scales elsewhere, all at an odd address. */
+static void encode(struct cached* c, int format, size_t dim, int strided, int salt) {
+  static float numbers[CACHED * KV_HEADS * MOST_DIM];
+  size_t bytes, of_scales;
+  memset(c, 0xff, sizeof *c);
+  for (size_t t = 0; t < CACHED; ++t) {
+    c->slots[t] = (int)(t % 6) == salt ? -1 : (int64_t)((t * 5 + 3) % (CACHE_PAGES * CACHE_PAGE));
+    for (size_t i = 0; i < KV_HEADS * dim; ++i)
+      numbers[t * KV_HEADS * dim + i] = (float)sixteenth(t + (size_t)salt, i / dim, i % dim);
+  }
+  if (format == VIEW) {
+    memcpy(c->codes, numbers, sizeof numbers);
+    for (size_t i = 0; i < CACHED * KV_HEADS; ++i) {
+      memcpy(c->decoded[i / KV_HEADS][i % KV_HEADS], numbers + i * dim, dim * sizeof(float));
+      c->slots[i / KV_HEADS] = 0;
+    }
+    return;
+  }
+  MUST_WORK(posenc1_format_bytes((posenc1_format)format, dim, &bytes, &of_scales));
+  c->cache = (posenc1_cache){.data = c->codes,
+                             .format = (posenc1_format)format,
+                             .slots = c->slots,
+                             .pages = CACHE_PAGES,
+                             .page_tokens = CACHE_PAGE};
+  if (format >= POSENC1_FORMAT_INT8_STATIC && format <= POSENC1_FORMAT_E4M3_TRUNCATED)
+    c->cache.scale = 0.046875;
+  if (strided) {
+    ptrdiff_t const head = (ptrdiff_t)bytes * CACHE_PAGE, page = KV_HEADS * head;
+    c->cache.data = (char*)c->codes + 1 + (CACHE_PAGES - 1) * page;
+    c->cache.page_stride = -page, c->cache.token_stride = (ptrdiff_t)bytes;
+    c->cache.head_stride = head;
+    if (of_scales != 0) c->cache.scales = (char*)c->scales + 1;
+  }
+  posenc1_step s = {.tokens = CACHED};
+  s.values = (posenc1_step_heads){
+      .from = {.data = numbers}, .to_cache = c->cache, .heads = KV_HEADS, .head_dim = dim};
+  MUST_WORK(posenc1_write_step(&s, 0, 1));
+  static float read[CACHED * KV_HEADS * MOST_DIM];
+  MUST_WORK(posenc1_read_cache(&c->cache, CACHED, KV_HEADS, dim, read));
+  for (size_t i = 0; i < CACHED * KV_HEADS; ++i)
+    memcpy(c->decoded[i / KV_HEADS][i % KV_HEADS], read + i * dim, dim * sizeof(float));
+}
+
+static void check_cached(struct cached const* k, struct cached const* v, posenc1_attention const* a,
+                         float const* output, size_t head) {
+  double scores[CACHED], wanted[MOST_DIM] = {0}, largest = 0, sum = 0, most = 0;
+  double const scale = 1 / sqrt((double)a->head_dim);
+  size_t const kv = head / (a->heads / KV_HEADS);
+  for (size_t t = 0; t < CACHED; ++t) {
+    double magnitude = 0;
+    scores[t] = 0;
+    for (size_t d = 0; d < a->head_dim; ++d) {
+      double const product = scale * query(head, d) * k->decoded[t][kv][d];
+      scores[t] += product, magnitude += fabs(product);
+    }
+    if (k->slots[t] >= 0 && v->slots[t] >= 0) largest = fmax(largest, magnitude);
+  }
+  for (size_t t = 0; t < CACHED; ++t) {
+    if (k->slots[t] < 0 || v->slots[t] < 0) continue;
+    double const weight = exp(scores[t] - largest);
+    sum += weight;
+    for (size_t d = 0; d < a->value_dim; ++d)
+      wanted[d] += weight * v->decoded[t][kv][d], most = fmax(most, fabs(v->decoded[t][kv][d]));
+  }
+  for (size_t d = 0; d < a->value_dim; ++d) {
+    /* As in check_head, with three more roundings of a score and of a weight, where scales are
+     * multiplied by sums of codes, not by codes. */
+    double const roundings =
+                     2 * ((double)(a->head_dim + 5) * largest + 4 * largest + 2) + 2 * CACHED + 7,
+                 bound = most * roundings * 0x1p-24;
+    if (!(fabs(output[d] - wanted[d] / sum) <= bound)) {
+      printf("attention of formats %d, %d, head %zu dim %zu is %.9g, must be %.9g\n",
+             (int)a->key_cache.format, (int)a->value_cache.format, head, d, output[d],
+             wanted[d] / sum);
+      exit(1);
+    }
+  }
+}
+
+static void test_caches(void) {
+  static struct cached k, v, k_before, v_before;
+  static float q[KV_HEADS * GROUPS * MOST_DIM], o[KV_HEADS * GROUPS * MOST_DIM];
+  for (int kf = 0; kf <= VIEW; ++kf) {
+    for (int vf = 0; vf <= VIEW; ++vf) {
+      if (kf == 1 || vf == 1 || (kf == VIEW && vf == VIEW)) continue;
+      size_t const head_dim = dim_of_format(kf, DIM), value_dim = dim_of_format(vf, VALUE_DIM),
+                   group = 1 + (size_t)(kf + vf) % GROUPS;
+      encode(&k, kf, head_dim, (kf + vf) % 2, 5), encode(&v, vf, value_dim, (kf + vf) / 2 % 2, 2);
+      for (size_t i = 0; i < KV_HEADS * group * head_dim; ++i)
+        q[i] = (float)query(i / head_dim, i % head_dim);
+      posenc1_attention a = {.queries = {.data = q},
+                             .outputs = {.data = o},
+                             .tokens = CACHED,
+                             .heads = KV_HEADS * group,
+                             .kv_heads = KV_HEADS,
+                             .head_dim = head_dim,
+                             .value_dim = value_dim};
+      if (kf == VIEW) a.keys.data = k.codes;
+      if (kf != VIEW) a.key_cache = k.cache;
+      if (vf == VIEW) a.values.data = v.codes;
+      if (vf != VIEW) a.value_cache = v.cache;
+      k_before = k, v_before = v;
+      for (size_t first = 0; first < KV_HEADS; ++first) {
+        MUST_WORK(posenc1_attention_memory(&a, first, first + 1, &a.memory_bytes));
+        char* const memory = malloc(a.memory_bytes);
+        MUST(memory != NULL);
+        memset(memory, 0xff, a.memory_bytes);
+        a.memory = memory;
+        MUST_WORK_WITHOUT_MEMORY(posenc1_attend(&a, first, first + 1));
+        free(memory);
+      }
+      for (size_t head = 0; head < a.heads; ++head)
+        check_cached(&k, &v, &a, o + head * value_dim, head);
+      MUST(memcmp(&k, &k_before, sizeof k) == 0 && memcmp(&v, &v_before, sizeof v) == 0);
+    }
+  }
+  /* The split changes no bit. */
+  static float whole[KV_HEADS * GROUPS * MOST_DIM], parts[KV_HEADS * GROUPS * MOST_DIM];
+  static char memory[1 << 20];
+  for (int format = 0; format < FORMATS; ++format) {
+    if (format == 1) continue;
+    encode(&k, format, MOST_DIM, 1, 5);
+    posenc1_attention a = {.queries = {.data = q},
+                           .outputs = {.data = whole},
+                           .key_cache = k.cache,
+                           .value_cache = k.cache,
+                           .tokens = CACHED,
+                           .heads = KV_HEADS,
+                           .head_dim = MOST_DIM,
+                           .memory = memory,
+                           .memory_bytes = sizeof memory};
+    MUST_WORK(posenc1_attend(&a, 0, SIZE_MAX));
+    a.outputs.data = parts;
+    for (size_t head = KV_HEADS; head-- > 0;) MUST_WORK(posenc1_attend(&a, head, head + 1));
+    MUST(memcmp(whole, parts, KV_HEADS * MOST_DIM * sizeof(float)) == 0);
+  }
+
+  encode(&k, POSENC1_FORMAT_INT8_PER_HEAD, MOST_DIM, 1, 5);
+  encode(&v, POSENC1_FORMAT_Q8_0, MOST_DIM, 0, 2);
+  posenc1_attention good = {.queries = {.data = q},
+                            .outputs = {.data = o},
+                            .key_cache = k.cache,
+                            .value_cache = v.cache,
+                            .tokens = CACHED,
+                            .heads = KV_HEADS,
+                            .head_dim = MOST_DIM,
+                            .memory = memory};
+  MUST_WORK(posenc1_attention_memory(&good, 0, SIZE_MAX, &good.memory_bytes));
+  MUST_WORK(posenc1_attend(&good, 0, SIZE_MAX));
+  memcpy(whole, o, sizeof o);
+  MUST_REFUSE_WITH(a.memory_bytes -= 1, "memory must have");
+  MUST_REFUSE_WITH(a.keys.data = q, "there must be one of keys and key_cache");
+  MUST_REFUSE_WITH(a.key_cache.data = NULL, "there must be one of keys and key_cache");
+  MUST_REFUSE_WITH(a.value_cache.data = NULL, "there must be one of values and value_cache");
+  MUST_REFUSE_WITH(a.queries.type = POSENC1_F64, "caches are floats");
+  MUST_REFUSE_WITH(a.outputs.type = POSENC1_F64, "caches are floats");
+  MUST_REFUSE_WITH(a.key_cache.layout = POSENC1_INTERLEAVED, "must have one layout, got 0 and 1");
+  MUST_REFUSE_WITH(a.key_cache.format = (posenc1_format)1, "key_cache: format must be one of");
+  MUST_REFUSE_WITH(a.value_cache.pages = 3, "value_cache: a slot must be below 48 (3 pages of 16");
+  MUST_REFUSE_WITH(a.head_dim = 100; a.value_dim = 100, "q8_0: head_dim must be a multiple of 32");
+  MUST_REFUSE_WITH(a.value_cache.scale = 1, "value_cache: scale must be 0 for this format");
+  MUST_REFUSE_WITH(a.value_cache.page_tokens = 0, "value_cache: pages must have tokens");
+  MUST_REFUSE_WITH(a.outputs.data = k.codes, "must overlap nothing");
+  MUST_REFUSE_WITH(a.outputs.data = k.scales, "must overlap nothing");
+  MUST_REFUSE_WITH(a.outputs.data = v.codes, "must overlap nothing");
+  MUST_REFUSE_WITH(a.memory = k.scales, "must overlap nothing");
+  MUST_REFUSE_WITH(a.memory = v.slots, "must overlap nothing");
+  MUST(memcmp(o, whole, sizeof o) == 0);
+}
+
 void test_attention(void) {
   for (int cache = 0; cache < 4; ++cache) {
     for (int place = 0; place < PLACES; ++place) {
@@ -230,4 +427,5 @@ void test_attention(void) {
     }
   }
   test_refusals();
+  test_caches();
 }

@@ -299,6 +299,45 @@ TEST(norms_of_a_layer, are_those_whose_tensors_a_gguf_file_has) {
   EXPECT_EQ(of_gguf(common("llama", sizes)), "none; none; none");
 }
 
+TEST(norms_of_a_layer, are_refused_where_their_keys_say_nothing) {
+  auto const refused = [](std::string const& type, std::string const& more) {
+    return message_of([&] { of_config(type, more + ", "); });
+  };
+  // of_config gives rms_norm_eps: 1e-05.
+  EXPECT_EQ(
+      refused("qwen3", R"("norm_eps": 1e-6)"),
+      "posenc: config.json: norm_eps must agree with rms_norm_eps, which is 1e-05, got 1e-06");
+  EXPECT_EQ(refused("glm4_moe", R"("use_qk_norm": 1)"),
+            "posenc: config.json: use_qk_norm must be true or false, got 1");
+  EXPECT_EQ(refused("cohere", R"("use_qk_norm": true, "layer_norm_eps": 0)"),
+            "posenc: config.json: layer_norm_eps must be positive, got 0");
+  EXPECT_EQ(refused("phi", R"("qk_layernorm": "yes")"),
+            "posenc: config.json: qk_layernorm must be true or false, got the string \"yes\"");
+  auto const rms = [](std::string const& eps) {
+    return message_of(config(R"({"model_type": "olmo2", "num_hidden_layers": 1, "head_dim": 64,
+        "num_attention_heads": 4, "num_key_value_heads": 0, "rms_norm_eps": )" +
+                             eps + "}"));
+  };
+  EXPECT_EQ(rms("0"), "posenc: config.json: rms_norm_eps must be positive, got 0");
+  EXPECT_EQ(rms("\"x\""),
+            "posenc: config.json: rms_norm_eps must be a finite number, got the string \"x\"");
+  EXPECT_EQ(rms("1"),
+            "posenc: config.json: num_key_value_heads must be a whole number from 1 to "
+            "65536, got 0");
+  auto const file = [](auto eps) {
+    gguf_writer writer;
+    writer.set("general.architecture", "qwen3").set("qwen3.block_count", std::uint32_t{1});
+    writer.set("qwen3.attention.head_count", std::uint32_t{4});
+    writer.set("qwen3.embedding_length", std::uint32_t{256});
+    return message_of([&] { of_gguf(writer.set("qwen3.attention.layer_norm_rms_epsilon", eps)); });
+  };
+  EXPECT_EQ(file(-0.5f),
+            "posenc: m.gguf: qwen3.attention.layer_norm_rms_epsilon must be 0 or above, got -0.5");
+  EXPECT_EQ(file(true),
+            "posenc: m.gguf: qwen3.attention.layer_norm_rms_epsilon must be a finite "
+            "number, got true");
+}
+
 // head_norm_of.
 
 std::string refused(norm_description const& norm, std::size_t weights) {

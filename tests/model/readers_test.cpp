@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -502,6 +503,48 @@ TEST(readers, read_gemma_3n_alike) {
       "rope_theta": 1000000.0, "sliding_window": 512, "max_position_embeddings": 32768})",
       file_of("gemma3n", {35, 32768, 2048, 8, 2})
           .head_dim(256)("rope.freq_base", 1000000.0f)("attention.sliding_window", uint32_t{512}));
+}
+
+/// Which layers see whose keys: num_kv_shared_layers as Gemma3nTextAttention and
+/// Gemma4TextAttention of transformers 5 read it; llama.cpp writes 20 layers of Gemma 3n's keys.
+TEST(readers, find_the_keys_that_layers_of_gemma_share_alike) {
+  std::string const config = R"({"model_type": "gemma3n_text", "num_hidden_layers": 30,
+      "num_attention_heads": 8, "hidden_size": 2048, "num_kv_shared_layers": )";
+  auto const file = [](uint32_t layers) {
+    return file_of("gemma3n", {layers, 32768, 2048, 8, 2})
+        .head_dim(256)("rope.freq_base", 1e6f)("attention.sliding_window", uint32_t{512});
+  };
+  std::vector<std::size_t> wanted(30);
+  std::iota(wanted.begin(), wanted.end(), std::size_t{0});
+  for (std::size_t i = 20; i < 30; ++i) wanted[i] = i % 5 == 4 ? 19 : 18;
+  auto const of_config = [&](std::string const& shared) {
+    return read_hugging_face(config + shared + "}", "config.json");
+  };
+  auto const e2b = of_config("10");
+  EXPECT_EQ(e2b.key_layers, wanted);
+  EXPECT_EQ(e2b.notes,
+            (std::vector<std::string>{
+                "Layers from 20 on write no keys or values: sliding_attention sees those "
+                "of layer 18, full_attention sees those of layer 19."}));
+  EXPECT_EQ(read(file(30).file()).key_layers, wanted);
+  EXPECT_TRUE(of_config("0").key_layers.empty());
+  EXPECT_TRUE(of_config("30").key_layers.empty());
+  EXPECT_TRUE(read(file(20).file()).key_layers.empty());
+  EXPECT_EQ(
+      message_of([&] { of_config("29"); }),
+      "posenc: config.json: num_kv_shared_layers must leave a layer of each type before those "
+      "that share, got 29");
+
+  // Gemma 4, as released: a pattern of five layers, of six.
+  auto const shipped = [](std::string const& name) {
+    return read_hugging_face(models_folder() / (name + ".json")).key_layers;
+  };
+  auto const e2b_4 = shipped("gemma-4-e2b"), e4b_4 = shipped("gemma-4-e4b");
+  for (std::size_t i = 0; i < 35; ++i)
+    EXPECT_EQ(e2b_4.at(i), i < 15 ? i : i % 5 == 4 ? 14 : 13) << i;
+  for (std::size_t i = 0; i < 42; ++i)
+    EXPECT_EQ(e4b_4.at(i), i < 24 ? i : i % 6 == 5 ? 23 : 22) << i;
+  EXPECT_TRUE(shipped("gemma-4-31b").empty());
 }
 
 TEST(readers, read_modernbert_alike) {

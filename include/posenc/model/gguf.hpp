@@ -161,9 +161,10 @@ inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());
   detail::gguf_config config(metadata, options);
+  auto const layers = detail::gguf_layers(config);
   config.found.kinds = detail::kinds_of(
-      detail::gguf_layers(config),
-      [&](auto& kind, auto const& layer) { detail::read_gguf_kind(config, kind, layer); });
+      layers, [&](auto& kind, auto const& layer) { detail::read_gguf_kind(config, kind, layer); });
+  detail::read_gguf_shared_keys(config, layers);
   detail::read_gguf_norms(config);
   if (!config.flag("attention.causal").value_or(true)) {
     config.note("Queries see later keys too: attention.causal is false.");

@@ -108,9 +108,10 @@ inline model_description read_hugging_face(json const& parsed, std::string const
                   "model_type " + config.found.type +
                       " is not known: pairs are halves, and defaults are Llama's.");
   }
-  config.found.kinds = kinds_of(scheduled_layers(config), [&](auto& kind, auto const& layer) {
-    read_kind(config, kind, layer);
-  });
+  auto const layers = scheduled_layers(config);
+  config.found.kinds =
+      kinds_of(layers, [&](auto& kind, auto const& layer) { read_kind(config, kind, layer); });
+  read_shared_keys(config, layers);
   return done();
 }
 

@@ -138,6 +138,9 @@ struct model_description {
   std::optional<std::size_t> context = {};  ///< tokens that the model is made for
   std::string embedding = {};               ///< site 1: learned, or empty
   std::vector<layer_description> kinds;     ///< each layer is of one of them
+  /// Of each layer, the one whose keys and values its queries see: another one, if it writes none
+  /// (Gemma 3n, Gemma 4). Empty: each sees its own.
+  std::vector<std::size_t> key_layers = {};
   /// Defaults that stand for absent keys, one sentence each.
   std::vector<std::string> assumptions = {};
   /// What a user of these settings should know, one sentence each.

@@ -213,4 +213,25 @@ inline std::vector<layer_description> kinds_of(std::vector<scheduled_layer> cons
   return kinds;
 }
 
+/// Layers from `first` on write no keys: they see those of the last layer of their type before it.
+/// False if a type has none there.
+inline bool share_keys(findings& config, std::vector<scheduled_layer> const& layers,
+                       std::size_t first) {
+  std::string text;
+  auto all = config.found.key_layers;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    auto from = std::min(i + 1, first);
+    while (from > 0 && layers[from - 1].type != layers[i].type) --from;
+    if (from == 0) return false;
+    all.push_back(from - 1);
+    auto const words = layers[i].type + " sees those of layer " + shown(from - 1);
+    if (i >= first && text.find(words) == text.npos)
+      text += (text.empty() ? " write no keys or values: " : ", ") + words;
+  }
+  if (text.empty()) return true;
+  config.note("Layers from " + shown(first) + " on" + text + ".");
+  config.found.key_layers = std::move(all);
+  return true;
+}
+
 }  // namespace posenc::detail

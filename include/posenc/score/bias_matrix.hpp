@@ -15,18 +15,17 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The biases of `rule` from a table, which costs an addition where key positions are consecutive.
-/// The same bits as the rule, up to a product that the compiler fuses. Beyond `longest`, before or
-/// after the query, it asks the rule.
+/// The biases of `rule` from a table of 16 bytes per head and distance, which costs an addition
+/// where key positions are consecutive. The same bits as the rule, up to a product that the compiler
+/// fuses. Beyond `longest`, before or after the query, it asks the rule.
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once per model
-///
-/// Memory: 16 bytes per head and distance.
 template <class Rule>
 class bias_table {
   static_assert(detail::encoding_check<Rule>::passed);
   static_assert((adds_bias_by_distance<Rule> && detail::sites_of<Rule> == 1) ||
-                    (!acts_on_scores<Rule> && detail::has_bias<Rule>),
+                    (!acts_on_scores<Rule> &&
+                     (detail::has_bias<Rule> || detail::has_adjust_scores<Rule>)),
                 "posenc: the rule of a bias_table must have double bias(std::size_t head, "
                 "std::int64_t distance) const (site 3) and act nowhere else");
 

@@ -151,4 +151,18 @@ inline std::vector<scheduled_layer> gguf_layers(gguf_config& config) {
   return result;
 }
 
+/// Reads which layers see the keys of others.
+inline void read_gguf_shared_keys(gguf_config& config, std::vector<scheduled_layer> const& layers) {
+  auto const known = config.architecture.keyed_layers;
+  if (!known) return;
+  constexpr auto key = "attention.shared_kv_layers";
+  auto const given = config.count(key, 0, most_dims);
+  auto const written = *known == 0 ? layers.size() : std::min(*known, layers.size()),
+             shared = given.value_or(layers.size() - written);
+  if (shared == 0 || shared >= layers.size()) return;
+  bool const can_share = share_keys(config, layers, layers.size() - shared);
+  config.require(can_share || !given, key, "leave a layer of each type before those that share");
+  if (can_share && !given) config.assumed(key, shared);
+}
+
 }  // namespace posenc::detail

@@ -209,4 +209,18 @@ inline std::vector<scheduled_layer> scheduled_layers(hugging_face_config& config
   return layers;
 }
 
+/// Reads which layers see the keys of others.
+inline void read_shared_keys(hugging_face_config& config,
+                             std::vector<scheduled_layer> const& layers) {
+  auto const known = config.family.kv_shared;
+  if (!known) return;
+  constexpr auto key = "num_kv_shared_layers";
+  auto shared = config.count_or_zero(key, most_dims);
+  if (!config.has(key) && *known != 0) shared = config.assumed(key, *known);
+  auto const count = shared.value_or(0);
+  if (count == 0 || count >= layers.size()) return;  // as transformers has it
+  config.require(share_keys(config, layers, layers.size() - count), key,
+                 "leave a layer of each type before those that share");
+}
+
 }  // namespace posenc::detail
