@@ -6,7 +6,10 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <type_traits>
+#include <vector>
 
 #include "posenc/attention/run_reader.hpp"
 #include "posenc/core/compiler.hpp"
@@ -15,8 +18,30 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Scores of Rows queries and Keys keys: near[r][s] = <q[r], k[s]>. q: [Rows][dims]; near:
-/// [Rows][near_tokens], from the first key of these on.
+/// Numbers from the first of a cache line on. Registers across two lines are loaded and stored at
+/// half the rate.
+template <class T>
+class whole_lines {
+ public:
+  explicit whole_lines(std::size_t count) : numbers_(count + line / sizeof(T)) {}
+  T* data() noexcept {
+    auto const past = reinterpret_cast<std::uintptr_t>(numbers_.data()) % line;
+    return numbers_.data() + (line - past) / sizeof(T);
+  }
+
+ private:
+  static constexpr std::size_t line = 64;
+  std::vector<T> numbers_;
+};
+
+/// Whether the sums of a block of keys are a register, and as many of them as make a square, of
+/// streams by rows, are those that are near.
+template <std::floating_point T, std::size_t Rows, std::size_t Keys>
+inline constexpr bool transposes = (Keys == streams) && (Rows * Keys == lanes<T>::size) &&
+                                   (near_in_stream == lanes<T>::size);
+
+/// Scores of Rows queries and Keys keys, near[r][s] = <q[r], k[s]>. q: [Rows][dims]; near:
+/// [Rows][near_tokens], from the first key of these on; if `transposes`, [Rows][Keys], dense.
 template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 [[gnu::always_inline]] inline void few_by_few_scores(T* near, T const* q,
                                                      head_block<S, Keys> const& k,
@@ -25,22 +50,18 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
   constexpr auto size = lanes<T>::size;
   number products[Rows * Keys];
   std::array<T, Rows * Keys> sums;
-  std::fill_n(products, Rows * Keys, number(T{0}));
+  for (auto& x : products) x = number(T{0});
   std::size_t i = 0;
-  auto const add = [&](std::size_t at) POSENC_INLINED {
+  for (; i + size <= dims; i += size) {
+    k.template prefetch<size>(i);
     number x[Keys];
-    for (std::size_t s = 0; s < Keys; ++s) x[s] = head_codes<S>::load(k.heads[s], at);
+    for (std::size_t s = 0; s < Keys; ++s) x[s] = head_codes<S>::load(k.heads[s], i);
     for (std::size_t r = 0; r < Rows; ++r) {
-      auto const query = lanes<T>::load(q + r * dims + at);
+      auto const query = lanes<T>::load(q + r * dims + i);
       for (std::size_t s = 0; s < Keys; ++s)
         products[r * Keys + s] = lanes<T>::multiply_add(query, x[s], products[r * Keys + s]);
     }
-  };
-  for (; i + 2 * size <= dims; i += 2 * size) {
-    k.template prefetch<2 * size>(i);
-    add(i), add(i + size);
   }
-  if (i + size <= dims) add(i), i += size;
   if constexpr (Rows * Keys == size) {
     lanes<T>::store(sums.data(), lanes<T>::sums(products));
   } else {
@@ -52,9 +73,13 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
       for (std::size_t r = 0; r < Rows; ++r) sums[r * Keys + s] += q[r * dims + i] * key;
     }
   }
-  for (std::size_t r = 0; r < Rows; ++r) {
-    for (std::size_t s = 0; s < Keys; ++s)
-      near[r * near_tokens + near_place(s)] = sums[r * Keys + s];
+  if constexpr (transposes<T, Rows, Keys>) {
+    lanes<T>::store(near, lanes<T>::load(sums.data()));
+  } else {
+    for (std::size_t r = 0; r < Rows; ++r) {
+      for (std::size_t s = 0; s < Keys; ++s)
+        near[r * near_tokens + near_place(s)] = sums[r * Keys + s];
+    }
   }
 }
 
@@ -70,10 +95,20 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
       auto const to = std::min(from + near_tokens, run.count);
       reader.read(from, to, [&](std::size_t head, std::size_t i, auto const& block) {
         for (auto c = head * rows; c < (head + 1) * rows; c += Rows) {
-          few_by_few_scores<Rows>(near + c * near_tokens + near_place(i - from), q + c * dims,
-                                  block, dims);
+          auto const at = transposes<T, Rows, at_once> ? (i - from) * Rows : near_place(i - from);
+          few_by_few_scores<Rows>(near + c * near_tokens + at, q + c * dims, block, dims);
         }
       });
+      if constexpr (transposes<T, Rows, at_once>) {
+        for (auto* x = near; x < near + columns * near_tokens; x += Rows * near_tokens) {
+          typename lanes<T>::number square[lanes<T>::size];
+          for (std::size_t n = 0; n < std::size(square); ++n)
+            square[n] = lanes<T>::load(x + n * std::size(square));
+          lanes<T>::transpose(square);
+          for (std::size_t n = 0; n < std::size(square); ++n)
+            lanes<T>::store(x + n * std::size(square), square[n]);
+        }
+      }
       reader.multiply_near(from, to, rows, near);
       for (std::size_t c = 0; c < columns; ++c) {
         run.for_neighbours(from, to, [&](std::size_t token, std::size_t place, auto count) {
@@ -111,6 +146,7 @@ template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, s
       of_rows[r][j] = lanes<T>::load(sums + r * dims + column + j * size);
   }
   v.template prefetch<Width * size>(column);
+#pragma GCC unroll 8
   for (std::size_t s = 0; s < Count; ++s) {
     for (std::size_t j = 0; j < Width; ++j)
       value[j] = head_codes<S>::load(v.heads[s], column + j * size);

@@ -71,8 +71,10 @@ void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const&
 /// [rows][head_dim] dense; k: all tokens of the kv heads. For few rows.
 template <std::floating_point T, class Heads>
 void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b) {
-  std::vector<T> near(b.rows() * near_tokens);
-  few_scores<T, element_of<Heads>>(scores, scale, q, b.rows_of_head(),
+  auto const numbers = b.rows() * k.head_dim();
+  whole_lines<T> queries(numbers), near(b.rows() * near_tokens);
+  std::copy_n(q, numbers, queries.data());
+  few_scores<T, element_of<Heads>>(scores, scale, queries.data(), b.rows_of_head(),
                                    k.slice_tokens(b.keys.first, b.seen()), near.data());
 }
 
@@ -149,7 +151,7 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
                       double const* shares = nullptr) {
   auto const numbers = b.rows() * v.head_dim();
   std::fill_n(outputs, numbers, T{0});
-  std::vector<T> sums(numbers), near(b.rows() * near_tokens);
+  whole_lines<T> sums(numbers), near(b.rows() * near_tokens);
   few_outputs<T, element_of<Heads>>(outputs, weights, b.rows_of_head(),
                                     v.slice_tokens(b.keys.first, b.seen()), sums.data(),
                                     near.data());
