@@ -211,12 +211,12 @@ TEST(memory, of_others_is_not_touched_in_place_or_elsewhere) {
 }
 
 TEST(memory, of_others_is_not_touched_in_another_layout) {
-  in_formats([]<class T>() {
-    for (bool const normed : {false, true}) {
-      expect_keeps_to_its_bytes<halves, interleaved, T, T>(false, normed);
-      expect_keeps_to_its_bytes<interleaved, halves, T, T>(false, normed);
-    }
-  });
+  for (bool const normed : {false, true}) {
+    expect_keeps_to_its_bytes<halves, interleaved, float, float>(false, normed);
+    expect_keeps_to_its_bytes<interleaved, halves, float, float>(false, normed);
+    expect_keeps_to_its_bytes<halves, interleaved, bfloat16, bfloat16>(false, normed);
+    expect_keeps_to_its_bytes<interleaved, halves, bfloat16, bfloat16>(false, normed);
+  }
 }
 
 TEST(memory, of_others_is_not_touched_in_another_type) {
