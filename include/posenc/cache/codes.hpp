@@ -50,6 +50,12 @@ template <class Arch, class U32 = xsimd::batch<std::uint32_t, Arch>>
   auto const chosen = xsimd::select(as_signed(a) < as_signed(b), as_signed(yes), as_signed(no));
   return bits_as<std::uint32_t>(chosen);
 }
+/// The less of two, both below 2^31.
+template <class Arch, class U32 = xsimd::batch<std::uint32_t, Arch>>
+[[gnu::always_inline]] inline U32 less_of(xsimd::batch<std::uint32_t, Arch> const& a,
+                                          std::type_identity_t<U32> const& b) noexcept {
+  return bits_as<std::uint32_t>(xsimd::min(as_signed(a), as_signed(b)));
+}
 template <class I, class Arch>
 [[gnu::always_inline]] inline auto limited(xsimd::batch<I, Arch> const& code, std::int32_t least,
                                            std::int32_t most) noexcept {
@@ -88,6 +94,9 @@ template <class Arch>
                                                            std::uint32_t yes,
                                                            std::uint32_t no) noexcept {
   return choose(below(a, b), yes, no);
+}
+[[gnu::always_inline]] constexpr std::uint32_t less_of(std::uint32_t a, std::uint32_t b) noexcept {
+  return where_below(a, b, a, b);
 }
 [[gnu::always_inline]] constexpr std::int32_t limited(std::uint32_t code, std::int32_t least,
                                                       std::int32_t most) noexcept {

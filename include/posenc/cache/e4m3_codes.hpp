@@ -29,15 +29,15 @@ struct e4m3_codes {
                                                           bool flush = false) noexcept {
     using b = code_bits<Number>;
     using u32 = typename b::bits;
-    u32 const leading(0x4680'0000u);  // 2^14, whose last bit has the weight 2^-9
-    u32 const all = b::as_bits(x), sign = (all >> 24) & u32(0x80u),
-              whole = all & u32(magnitude_bits),
-              m = where_below(u32(most), whole, u32(most), whole),
-              normal = (m - u32(rebias - 0x7'ffffu) + ((m >> 20) & u32(1u))) >> 20,
-              subnormal =
-                  flush ? u32(0u) : b::as_bits(b::as_number(m) + b::as_number(leading)) - leading,
-              finite = where_below(m, u32(least_normal), subnormal, normal);
-    return sign | where_below(u32(infinity), whole, u32(0x7fu), finite);
+    // `one` is 2^20 times 2^exponent: its last bit has the weight of the code's, so that the sum is
+    // rounded there. Of the low byte, 56 takes off 8 times the least exponent, 121, modulo 256.
+    u32 const all = b::as_bits(x), whole = all & u32(magnitude_bits), m = less_of(whole, u32(most)),
+              exponent = where_below(m, u32(least_normal), u32(least_normal), m) & u32(infinity),
+              one = exponent + u32((20u << 23) + 56),
+              code = b::as_bits(b::as_number(m) + b::as_number(one)) + (exponent >> 20),
+              finite = flush ? where_below(m, u32(least_normal), u32(0u), code) : code,
+              positive = where_below(u32(infinity), whole, u32(0x7fu), finite);
+    return (positive & u32(0x7fu)) | ((all >> 24) & u32(0x80u));
   }
   /// Towards zero, as vLLM's writer for CPUs: below 2^-6 rounded to a multiple of 2^-29 first, by
   /// the product that it makes; -0 gives 0, and NaN 448.
@@ -46,8 +46,8 @@ struct e4m3_codes {
     using b = code_bits<Number>;
     using u32 = typename b::bits;
     u32 const leading(least_normal);  // 2^-6, whose last bit has the weight 2^-29
-    u32 const all = b::as_bits(x), whole = all & u32(magnitude_bits),
-              m = where_below(u32(most), whole, u32(most), whole), normal = (m - u32(rebias)) >> 20,
+    u32 const all = b::as_bits(x), whole = all & u32(magnitude_bits), m = less_of(whole, u32(most)),
+              normal = (m - u32(rebias)) >> 20,
               subnormal = (b::as_bits(b::as_number(m) + b::as_number(leading)) - leading) >> 20,
               positive = where_below(u32(infinity), whole, u32(0u), u32(0x80u)),
               signs = where_below(u32(0u), m, positive, u32(0u));

@@ -25,10 +25,17 @@ struct numbers_of {
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim * sizeof(T); }  ///< same
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
-    using in = typename detail::lanes<T>::arithmetic_lanes;
+    using lanes = detail::lanes<T>;
+    using in = typename lanes::arithmetic_lanes;
+    auto* const numbers = reinterpret_cast<T*>(to);
     auto const whole = in::size > 1 ? head.size() / in::size * in::size : 0;
-    for (std::size_t i = 0; i < whole; i += in::size)
-      detail::lanes<T>::store(reinterpret_cast<T*>(to) + i, in::load(head.data() + i));
+    auto const at = [&](std::size_t i) POSENC_INLINED { return in::load(head.data() + i); };
+    std::size_t first = 0;
+    if constexpr (requires(typename in::number x) { lanes::store_two(numbers, x, x); }) {
+      for (; whole - first >= 2 * in::size; first += 2 * in::size)
+        lanes::store_two(numbers + first, at(first), at(first + in::size));
+    }
+    for (auto i = first; i < whole; i += in::size) lanes::store(numbers + i, at(i));
     for (auto i = whole; i < head.size(); ++i) {
       T number;
       store(number, head[i]);
@@ -37,9 +44,13 @@ struct numbers_of {
   }
   /// Reads a head.
   void decode(std::byte const* from, std::span<float> head) const noexcept {
-    detail::each_of(head.size(), [&](std::size_t i) {
+    using lanes = detail::lanes<T>;
+    auto const whole = lanes::size > 1 ? head.size() / lanes::size * lanes::size : 0;
+    for (std::size_t i = 0; i < whole; i += lanes::size)
+      lanes::arithmetic_lanes::store(head.data() + i,
+                                     lanes::load(reinterpret_cast<T const*>(from) + i));
+    for (auto i = whole; i < head.size(); ++i)
       head[i] = load(detail::number_at<T>(from + i * sizeof(T)));
-    });
   }
 };
 

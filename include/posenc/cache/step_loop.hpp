@@ -148,12 +148,25 @@ class step_loop {
     }
   }
 
+  // What comes after some heads of a token: the same ones of the next token, or themselves.
+  template <class T>
+  T const* next([[maybe_unused]] std::size_t token, T const* from) const noexcept {
+    if constexpr (std::same_as<T, S> && !is_encoded) {
+      auto const& source = heads_.source();
+      bool const last = token + 1 == source.tokens() || source.token(token + 1) == nullptr;
+      if (!last && static_cast<void const*>(from) != loaded_)
+        return source.token(token + 1) + (from - source.token(token));
+    }
+    return from;
+  }
+
   // By the kernel.
   template <class T>
   void rotate(std::size_t token, T const* from, std::ptrdiff_t stride, std::size_t count,
               float const* weights, float const* gains, bool gain_per_head) noexcept {
     heads_in_memory<T, float, true> some;
-    some.first = {from + first_dim_, turned_ + first_dim_, weights, gains, gain_per_head};
+    some.first = {from + first_dim_, turned_ + first_dim_,          weights, gains,
+                  gain_per_head,     next(token, from) + first_dim_};
     some.cos = rows_.cos(token).data();
     some.tokens = 1, some.heads = count, some.cos_token = 0;
     some.from_token = some.to_token = 0;
@@ -161,7 +174,7 @@ class step_loop {
     some.head_dim = dim_, some.first_dim = first_dim_;
     if constexpr (Heads::rotates) {
       some.pairs = rows_.pairs();
-      rotate_ranges<From, To>(some, rows_.rotated_pairs(), true, loop::columns);
+      rotate_near<From, To>(some, rows_.rotated_pairs());
     } else {
       copy_dims(some, 0, 0, dim_);
     }

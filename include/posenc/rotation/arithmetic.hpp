@@ -36,6 +36,9 @@ struct turn_pairs {
   /// halves, x alone: memory is read in the order of addresses.
   [[gnu::always_inline]] static void begin(auto const& at, std::size_t pair, std::size_t all,
                                            numbers& n) noexcept {
+    auto const first = From::x_index(pair, all);
+    at.template ask_ahead<pairs>(first);
+    at.template ask_ahead<pairs>(first + (std::same_as<From, halves> ? all : pairs));
     if constexpr (std::same_as<From, halves>) {
       n.x = In::load(at.from + pair);
     } else {
@@ -98,7 +101,10 @@ struct turn_side_by_side {
   [[gnu::always_inline]] void finish(auto const& at, std::size_t pair, std::size_t,
                                      numbers& n) const noexcept {
     auto& x_y = n.x_y;
-    for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::load(at.from + 2 * pair + i * pairs);
+    for (std::size_t i = 0; i < 2; ++i) {
+      at.template ask_ahead<pairs>(2 * pair + i * pairs);
+      x_y[i] = In::load(at.from + 2 * pair + i * pairs);
+    }
     // The weights of the two registers are neighbours, as in halves.
     at.template apply_weights<halves, arithmetic_lanes>(2 * pair, pairs, x_y[0], x_y[1]);
     for (std::size_t i = 0; i < 2; ++i)

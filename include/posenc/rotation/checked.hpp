@@ -74,6 +74,7 @@ struct checked_heads {
       auto const& weight = factors.weight;
       some.first.weights = weight.empty() ? nullptr : weight.data() + first_dim;
       some.first.gain = gains, some.first.gain_per_head = per_head;
+      some.first.ahead = some.first.from;
     }
     some.cos = rows.cos(token).data();
     some.tokens = tokens, some.heads = heads, some.cos_token = rows.rotary_dim();

@@ -91,6 +91,34 @@ template <class From, class To, class Heads>
   copy_dims(some, block, block, some.head_dim - before - block);
 }
 
+// Rotates heads of one token, each of one column. As its own function: where its groups are is
+// known here, so that g++ has registers for all addresses.
+template <class Group, std::size_t Count, class Cursor, class Real>
+[[gnu::noinline]] void whole_heads(Cursor at, Real const* cos, std::size_t heads,
+                                   std::ptrdiff_t from_head, std::ptrdiff_t to_head) noexcept {
+  constexpr auto pairs = Count * Group::pairs;
+  groups<Group, Count, false> group;
+  group.load(cos, cos + pairs, 0);
+  POSENC_NOT_UNROLLED
+  for (; heads != 0; --heads, at.next_head(from_head, to_head)) group.turn(at, pairs, 0);
+}
+
+/// Rotates some heads of one token, which are in L1 or will be, and copies what is not rotated.
+template <class From, class To, class Heads>
+[[gnu::always_inline]] inline void rotate_near(Heads const& some,
+                                               std::span<pair_range const> ranges) noexcept {
+  if constexpr (Heads::has_registers) {
+    using group = group_of<From, To, typename Heads::from_type, typename Heads::to_type>;
+    constexpr auto count = std::min<std::size_t>(most_groups<group>, 4),
+                   pairs = count * group::pairs;
+    if (some.head_dim == 2 * pairs && ranges.size() == 1 &&
+        ranges[0].last - ranges[0].first == pairs)
+      return whole_heads<group, count>(some.first, some.cos, some.heads, some.from_head,
+                                       some.to_head);
+  }
+  rotate_ranges<From, To>(some, ranges, true, loop::columns);
+}
+
 /// Some tokens and heads of a view.
 struct part_of_heads {
   std::size_t token, tokens, head, heads;
@@ -104,12 +132,14 @@ void rotate_normalised(Checked const& c, part_of_heads const& part) noexcept {
   for (auto token = part.token; token < part.token + part.tokens; ++token) {
     if (c.is_left_out(token)) continue;
     for (std::size_t head = 0; head < part.heads; head += most_heads) {
-      auto const some = c.at(token, 1, part.head + head, std::min(most_heads, part.heads - head),
-                             gains.values, true);
+      auto some = c.at(token, 1, part.head + head, std::min(most_heads, part.heads - head),
+                       gains.values, true);
+      if (token + 1 < part.token + part.tokens && !c.is_left_out(token + 1))
+        some.first.ahead += c.from.token(token + 1) - c.from.token(token);
       gains.compute(some.first.from - c.first_dim, some.from_head, some.heads, some.head_dim,
                     c.factors.eps, c.factors.scale);
-      rotate_ranges<typename Checked::from_layout, typename Checked::to_layout>(
-          some, c.rows.rotated_pairs(), true, loop::columns);
+      rotate_near<typename Checked::from_layout, typename Checked::to_layout>(
+          some, c.rows.rotated_pairs());
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -27,6 +28,8 @@ struct cursor {
   template <class Lanes>
   void apply_weights(auto&) const noexcept {}
   void apply_gain(auto&...) const noexcept {}
+  template <std::size_t Count>
+  void ask_ahead(std::size_t) const noexcept {}
 };
 
 /// With factors: weights before the rotation (null: none), and the gain of the head after it.
@@ -38,13 +41,14 @@ struct cursor<S, T, true> {
   real const* weights;
   real const* gain;
   bool gain_per_head;  // else one gain for all
+  S const* ahead;      // what the next norm will read, or the same as from
 
   void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
-    from += from_step, to += to_step;
+    from += from_step, to += to_step, ahead += from_step;
     if (weights != nullptr) weights += from_step;
   }
   void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride) noexcept {
-    from += from_stride, to += to_stride;
+    from += from_stride, to += to_stride, ahead += from_stride;
     if (gain_per_head) ++gain;
   }
   /// x and y: numbers of pairs from `pair` on, of `all` pairs in layout Layout.
@@ -60,6 +64,11 @@ struct cursor<S, T, true> {
     if (weights != nullptr) x = x * Lanes::load(weights);
   }
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
+  /// While Count numbers are rotated, memory brings what comes next. Fewer have no line to ask for.
+  template <std::size_t Count>
+  void ask_ahead(std::size_t dim) const noexcept {
+    if constexpr (Count * sizeof(S) >= 32) prefetch_into_l1(ahead + dim);
+  }
 };
 
 /// Some heads of some tokens: the rotary block of the first head, the cosines of its token (its

@@ -94,6 +94,14 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
     }
     store_words(to, Format::template encode<as_bits>(x));
   }
+  /// Two registers in order, by one conversion where the CPU has it.
+  [[gnu::always_inline]] static void store_two(T* to, number const& x, number const& y) noexcept {
+    if constexpr (requires { store_bfloat16(to, x.data, y.data); } && rounds) {
+      store_bfloat16(to, x.data, y.data);
+    } else {
+      store(to, x), store(to + size, y);
+    }
+  }
   [[gnu::always_inline]] static void load_pairs(T const* from, number& x, number& y) noexcept {
     if constexpr (widens) return load_bfloat16_pairs(from, x.data, y.data);
     auto both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
@@ -177,7 +185,6 @@ struct word_lanes {
   static constexpr std::size_t registers = half_of::computes_halves && !has_32_registers ? 8 : 2;
   static constexpr bool in_order = half_of::rounds && requires(typename half_of::number x) {
     load_bfloat16(nullptr, x.data, x.data);
-    store_bfloat16(nullptr, x.data, x.data);
   };
 
   /// Floats in the same order.
@@ -205,7 +212,7 @@ struct word_lanes {
   }
   [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
     if constexpr (in_order) {
-      store_bfloat16(to, x.a.data, x.b.data);
+      half_of::store_two(to, x.a, x.b);
     } else {
       half_of::store_pairs(to, x.a, x.b);
     }
