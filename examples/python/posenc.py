@@ -160,6 +160,16 @@ def _count(where, name, value):
     return value
 
 
+def _int64s(what, values):
+    """[tokens], contiguous; conversion alone would truncate floats and wrap large numbers."""
+    given = numpy.asarray(values)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise Error(f"posenc: {what} must be integers, [tokens], got {given.dtype} {list(given.shape)}")
+    if given.dtype == numpy.uint64 and given.size and int(given.max()) >= 2**63:
+        raise Error(f"posenc: {what} must fit int64, got {given.max()}")
+    return numpy.ascontiguousarray(given, dtype=numpy.int64)
+
+
 def _call(name, *arguments):
     if getattr(_library(), name)(*arguments) != 0:
         raise Error(_library().posenc1_error().decode())
@@ -222,12 +232,7 @@ class Frequencies:
         types = {numpy.dtype(numpy.float32): 0, numpy.dtype(numpy.float64): 1}
         if numpy.dtype(dtype) not in types:
             raise Error(f"posenc: rows: dtype must be float32 or float64, got {numpy.dtype(dtype)}")
-        given = numpy.asarray(positions)
-        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-            raise Error(f"posenc: rows: positions must be integers, [tokens], got {given.dtype} {list(given.shape)}")
-        if given.dtype == numpy.uint64 and given.size and int(given.max()) >= 2**63:
-            raise Error(f"posenc: rows: positions must fit int64, got {given.max()}")
-        given = numpy.ascontiguousarray(given, dtype=numpy.int64)
+        given = _int64s("rows: positions", positions)
         result = numpy.empty((len(given), 2, len(self.inv_freq)), dtype)
         _call("posenc1_write_rows", self._maker(table_range), given.ctypes.data, None, len(given),
               types[result.dtype], result.ctypes.data)
@@ -396,14 +401,8 @@ class Cache:
 
     def _described(self, slots):
         """For a call, and the slots, which must outlive it."""
-        where = "slots"
         if slots is not None:
-            given = numpy.asarray(slots)
-            if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-                raise Error(f"posenc: {where} must be integers, [tokens], got {given.dtype} {list(given.shape)}")
-            if given.dtype == numpy.uint64 and given.size and int(given.max()) >= 2**63:
-                raise Error(f"posenc: {where} must fit int64, got {given.max()}")
-            slots = numpy.ascontiguousarray(given, dtype=numpy.int64)
+            slots = _int64s("slots", slots)
         return _Cache(data=self.memory.ctypes.data, format=_FORMATS[self.format],
                       layout=_LAYOUTS[self.layout], pages=self.pages, page_tokens=self.page_tokens,
                       slots=slots.ctypes.data if slots is not None and slots.size else None,

@@ -353,18 +353,18 @@ static void test_caches(void) {
   /* The split changes no bit. */
   static float whole[KV_HEADS * GROUPS * MOST_DIM], parts[KV_HEADS * GROUPS * MOST_DIM];
   static char memory[1 << 20];
+  posenc1_attention good = {.queries = {.data = q},
+                            .outputs = {.data = o},
+                            .tokens = CACHED,
+                            .heads = KV_HEADS,
+                            .head_dim = MOST_DIM,
+                            .memory = memory,
+                            .memory_bytes = sizeof memory};
   for (int format = 0; format < FORMATS; ++format) {
     if (format == 1) continue;
     encode(&k, format, MOST_DIM, 1, 5);
-    posenc1_attention a = {.queries = {.data = q},
-                           .outputs = {.data = whole},
-                           .key_cache = k.cache,
-                           .value_cache = k.cache,
-                           .tokens = CACHED,
-                           .heads = KV_HEADS,
-                           .head_dim = MOST_DIM,
-                           .memory = memory,
-                           .memory_bytes = sizeof memory};
+    posenc1_attention a = good;
+    a.outputs.data = whole, a.key_cache = k.cache, a.value_cache = k.cache;
     MUST_WORK(posenc1_attend(&a, 0, SIZE_MAX));
     a.outputs.data = parts;
     for (size_t head = KV_HEADS; head-- > 0;) MUST_WORK(posenc1_attend(&a, head, head + 1));
@@ -373,14 +373,7 @@ static void test_caches(void) {
 
   encode(&k, POSENC1_FORMAT_INT8_PER_HEAD, MOST_DIM, 1, 5);
   encode(&v, POSENC1_FORMAT_Q8_0, MOST_DIM, 0, 2);
-  posenc1_attention good = {.queries = {.data = q},
-                            .outputs = {.data = o},
-                            .key_cache = k.cache,
-                            .value_cache = v.cache,
-                            .tokens = CACHED,
-                            .heads = KV_HEADS,
-                            .head_dim = MOST_DIM,
-                            .memory = memory};
+  good.key_cache = k.cache, good.value_cache = v.cache;
   MUST_WORK(posenc1_attention_memory(&good, 0, SIZE_MAX, &good.memory_bytes));
   MUST_WORK(posenc1_attend(&good, 0, SIZE_MAX));
   memcpy(whole, o, sizeof o);

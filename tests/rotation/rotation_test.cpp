@@ -110,8 +110,15 @@ std::vector<treatment> treatments(std::size_t pairs, std::size_t rest) {
 
 template <class Act>
 void for_shapes_of_treatments(Act&& act) {
-  for (auto const [pairs, rest] :
-       {std::array<std::size_t, 2>{1, 0}, {5, 3}, {32, 0}, {45, 33}, {64, 64}, {131, 0}})
+  for (auto const [pairs, rest] : {std::array<std::size_t, 2>{1, 0},
+                                   {5, 3},
+                                   {16, 0},  // 16, 32, 64: one column of SSE2, AVX2, AVX-512
+                                   {32, 0},
+                                   {64, 0},
+                                   {40, 48},  // as long, and not all of it rotates
+                                   {45, 33},
+                                   {64, 64},
+                                   {131, 0}})
     act(pairs, rest);
 }
 

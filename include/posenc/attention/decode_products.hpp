@@ -18,8 +18,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Numbers from the first of a cache line on. Registers across two lines are loaded and stored at
-/// half the rate.
+/// Numbers that begin where a cache line does: a register that lies across two lines is loaded and
+/// stored at half the rate.
 template <class T>
 class whole_lines {
  public:
@@ -34,14 +34,14 @@ class whole_lines {
   std::vector<T> numbers_;
 };
 
-/// Whether the sums of a block of keys are a register, and as many of them as make a square, of
-/// streams by rows, are those that are near.
+/// Whether the scores of a block of keys fill one register, and the blocks that are kept near make
+/// a square of registers. Then each block is stored as one register, and the square transposed.
 template <std::floating_point T, std::size_t Rows, std::size_t Keys>
 inline constexpr bool transposes = (Keys == streams) && (Rows * Keys == lanes<T>::size) &&
                                    (near_in_stream == lanes<T>::size);
 
-/// Scores of Rows queries and Keys keys, near[r][s] = <q[r], k[s]>. q: [Rows][dims]; near:
-/// [Rows][near_tokens], from the first key of these on; if `transposes`, [Rows][Keys], dense.
+/// Scores of Rows queries and Keys keys, near[r][s] = <q[r], k[s]>. q: [Rows][dims]. near begins
+/// with the first of these keys: [Rows][near_tokens], or if `transposes` dense, [Rows][Keys].
 template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 [[gnu::always_inline]] inline void few_by_few_scores(T* near, T const* q,
                                                      head_block<S, Keys> const& k,

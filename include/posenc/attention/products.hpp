@@ -145,7 +145,8 @@ void finish_outputs(T* outputs, T const* weights, Heads const& v, block_shape co
   }
 }
 
-/// outputs[row] = shares[row] weights[row] v, for up to few_rows rows. A null shares is all ones.
+/// outputs[row] = shares[row] times the sum over keys s of weights[row][s] v[s], for up to few_rows
+/// rows. Without shares (null) each is 1.
 template <std::floating_point T, class Heads>
 void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
                       double const* shares = nullptr) {

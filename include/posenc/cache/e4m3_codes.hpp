@@ -29,8 +29,9 @@ struct e4m3_codes {
                                                           bool flush = false) noexcept {
     using b = code_bits<Number>;
     using u32 = typename b::bits;
-    // `one` is 2^20 times 2^exponent: its last bit has the weight of the code's, so that the sum is
-    // rounded there. Of the low byte, 56 takes off 8 times the least exponent, 121, modulo 256.
+    // `one` is about 2^20 times the power of 2 in m. Its last bit weighs as much as the last bit of
+    // the code, so that adding m rounds m there, and the low byte of the sum has the mantissa. The
+    // code's exponent is that of m less 120: in the low byte, 8 per exponent, and 56 for the rest.
     u32 const all = b::as_bits(x), whole = all & u32(magnitude_bits), m = less_of(whole, u32(most)),
               exponent = where_below(m, u32(least_normal), u32(least_normal), m) & u32(infinity),
               one = exponent + u32((20u << 23) + 56),

@@ -148,9 +148,9 @@ class step_loop {
     }
   }
 
-  // What comes after some heads of a token: the same ones of the next token, or themselves.
+  // Where the same heads of the next token are, to be prefetched; `from` if there is no next one.
   template <class T>
-  T const* next([[maybe_unused]] std::size_t token, T const* from) const noexcept {
+  T const* of_next([[maybe_unused]] std::size_t token, T const* from) const noexcept {
     if constexpr (std::same_as<T, S> && !is_encoded) {
       auto const& source = heads_.source();
       bool const last = token + 1 == source.tokens() || source.token(token + 1) == nullptr;
@@ -165,8 +165,9 @@ class step_loop {
   void rotate(std::size_t token, T const* from, std::ptrdiff_t stride, std::size_t count,
               float const* weights, float const* gains, bool gain_per_head) noexcept {
     heads_in_memory<T, float, true> some;
-    some.first = {from + first_dim_, turned_ + first_dim_,          weights, gains,
-                  gain_per_head,     next(token, from) + first_dim_};
+    some.first = {from + first_dim_, turned_ + first_dim_,
+                  weights,           gains,
+                  gain_per_head,     of_next(token, from) + first_dim_};
     some.cos = rows_.cos(token).data();
     some.tokens = 1, some.heads = count, some.cos_token = 0;
     some.from_token = some.to_token = 0;

@@ -1,6 +1,7 @@
 // Keys of a model's settings, as both readers look them up, and what they find: kinds of layers.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "posenc/core/target.hpp"
@@ -213,8 +214,8 @@ inline std::vector<layer_description> kinds_of(std::vector<scheduled_layer> cons
   return kinds;
 }
 
-/// Layers from `first` on write no keys: they see those of the last layer of their type before it.
-/// False if a type has none there.
+/// Says in config.found.key_layers that each layer from `first` on sees the keys of the last layer
+/// before `first` that has its type. False, and nothing said, if no layer there has its type.
 inline bool share_keys(findings& config, std::vector<scheduled_layer> const& layers,
                        std::size_t first) {
   std::string text;

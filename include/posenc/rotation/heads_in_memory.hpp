@@ -41,7 +41,7 @@ struct cursor<S, T, true> {
   real const* weights;
   real const* gain;
   bool gain_per_head;  // else one gain for all
-  S const* ahead;      // what the next norm will read, or the same as from
+  S const* ahead;      // the same dims of the next token, to be prefetched for its norm, or `from`
 
   void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
     from += from_step, to += to_step, ahead += from_step;
@@ -64,7 +64,7 @@ struct cursor<S, T, true> {
     if (weights != nullptr) x = x * Lanes::load(weights);
   }
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
-  /// While Count numbers are rotated, memory brings what comes next. Fewer have no line to ask for.
+  /// Prefetches Count numbers of what comes next; none if they are less than half a cache line.
   template <std::size_t Count>
   void ask_ahead(std::size_t dim) const noexcept {
     if constexpr (Count * sizeof(S) >= 32) prefetch_into_l1(ahead + dim);

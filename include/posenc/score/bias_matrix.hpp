@@ -15,9 +15,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The biases of `rule` from a table of 16 bytes per head and distance, which costs an addition
-/// where key positions are consecutive. The same bits as the rule, up to a product that the compiler
-/// fuses. Beyond `longest`, before or after the query, it asks the rule.
+/// The biases of `rule` from a table, of 16 bytes per head and distance. Where key positions are
+/// consecutive, a bias costs one addition. Its bits are those of the rule, unless the compiler
+/// fuses a product of the rule with its sum. Beyond `longest`, on either side, the rule is asked.
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once per model
 template <class Rule>

@@ -94,7 +94,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
     }
     store_words(to, Format::template encode<as_bits>(x));
   }
-  /// Two registers in order, by one conversion where the CPU has it.
+  /// Stores x and then y. Where the CPU converts two registers with one instruction, that is used.
   [[gnu::always_inline]] static void store_two(T* to, number const& x, number const& y) noexcept {
     if constexpr (requires { store_bfloat16(to, x.data, y.data); } && rounds) {
       store_bfloat16(to, x.data, y.data);

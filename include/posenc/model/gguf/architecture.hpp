@@ -126,8 +126,8 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   bool mscale_is_all_dim = false;  ///< mscale equals mscale_all_dim, else it is 1
 
   // Layers.
-  /// So many layers write keys, unless attention.shared_kv_layers is given, which is not read
-  /// without this; 0: all.
+  /// How many layers, the first ones, write keys where attention.shared_kv_layers is not given; 0:
+  /// all. None: that key is not read.
   std::optional<std::size_t> keyed_layers = {};
   std::size_t window = 0;          ///< attention.sliding_window
   std::size_t sliding_layers = 0;  ///< only the model with this many layers slides

@@ -125,7 +125,7 @@ struct model_family {      // NOLINT(clang-analyzer-optin.performance.Padding): 
   double yarn_slope = 0;  ///< YaRN's attention factor is this * ln(factor) + 1; 0: as published
 
   // Layers.
-  /// num_kv_shared_layers, if there is such a key: these last layers write no keys.
+  /// num_kv_shared_layers: so many layers, the last ones, write no keys. None: no such key.
   std::optional<std::size_t> kv_shared = {};
   bool slides = false;      ///< all slide if sliding_window is given
   bool nope_slide = false;  ///< those without RoPE do
