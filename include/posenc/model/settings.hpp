@@ -219,7 +219,7 @@ inline std::vector<layer_description> kinds_of(std::vector<scheduled_layer> cons
 inline bool share_keys(findings& config, std::vector<scheduled_layer> const& layers,
                        std::size_t first) {
   std::string text;
-  auto all = config.found.key_layers;
+  std::vector<std::size_t> all;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     auto from = std::min(i + 1, first);
     while (from > 0 && layers[from - 1].type != layers[i].type) --from;
@@ -229,7 +229,6 @@ inline bool share_keys(findings& config, std::vector<scheduled_layer> const& lay
     if (i >= first && text.find(words) == text.npos)
       text += (text.empty() ? " write no keys or values: " : ", ") + words;
   }
-  if (text.empty()) return true;
   config.note("Layers from " + shown(first) + " on" + text + ".");
   config.found.key_layers = std::move(all);
   return true;

@@ -1,8 +1,6 @@
 // Which layers slide and which rotate, by the keys of a GGUF file or its architecture.
 #pragma once
 
-#include <algorithm>
-
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
 #include "posenc/model/settings.hpp"

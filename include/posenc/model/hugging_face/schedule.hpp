@@ -217,9 +217,8 @@ inline void read_shared_keys(hugging_face_config& config,
   constexpr auto key = "num_kv_shared_layers";
   auto shared = config.count_or_zero(key, most_dims);
   if (!config.has(key) && *known != 0) shared = config.assumed(key, *known);
-  auto const count = shared.value_or(0);
-  if (count == 0 || count >= layers.size()) return;  // as transformers has it
-  config.require(share_keys(config, layers, layers.size() - count), key,
+  if (shared.value_or(0) == 0 || *shared >= layers.size()) return;  // as transformers has it
+  config.require(share_keys(config, layers, layers.size() - *shared), key,
                  "leave a layer of each type before those that share");
 }
 
