@@ -96,7 +96,7 @@ class encoded_heads {
   std::size_t head_dim() const noexcept { return head_dim_; }      ///< of each head
   static constexpr bool is_encoded = true;                         ///< how write_step knows it
   /// Whether a token has a slot that is not negative.
-  bool has(std::size_t token) const noexcept { return codes_.token(token) != nullptr; }
+  bool has(std::size_t token) const noexcept { return slots_[token] >= 0; }
 
   /// Encodes a head; nothing where the token has no slot. Not checked: numbers has head_dim().
   void write(std::size_t token, std::size_t head, std::span<float const> numbers) const noexcept

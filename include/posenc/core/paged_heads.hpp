@@ -1,6 +1,7 @@
 // Head vectors in a paged cache: one slot per token, in any order.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -88,8 +89,11 @@ class paged_heads {
   T* token(std::size_t token) const noexcept {
     if (slots_[token] < 0 || heads() == 0) return nullptr;
     auto const slot = static_cast<std::size_t>(slots_[token]);
-    return page_.token(slot % page_.tokens()) +
-           static_cast<std::ptrdiff_t>(slot / page_.tokens()) * page_stride_;
+    // A division takes as long as a head of 8 bits; most pages have a power of 2 of tokens.
+    auto const tokens = page_.tokens(), page = std::has_single_bit(tokens)
+                                                   ? slot >> std::countr_zero(tokens)
+                                                   : slot / tokens;
+    return page_.token(slot - page * tokens) + static_cast<std::ptrdiff_t>(page) * page_stride_;
   }
   std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }  ///< in elements
 
