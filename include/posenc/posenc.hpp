@@ -105,6 +105,7 @@
 #include "posenc/attention/scattered_heads.hpp"    // where its keys and values may be
 #include "posenc/attention/block_attention.hpp"    // its result
 #include "posenc/attention/attention.hpp"          // the same in blocks, and in tasks
+#include "posenc/attention/dot_products.hpp"       // of the CPU's own, where a caller names them
 #include "posenc/attention/merge.hpp"              // of keys that were split
 #include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in
 #include "posenc/attention/gradients.hpp"          // of q, k and v

@@ -5,11 +5,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "executors.hpp"
+#include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/attention/dot_products.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/core/scheme.hpp"
@@ -141,6 +146,184 @@ TEST(cached_formats, must_have_a_slot_for_each_key) {
             }),
             "posenc: attention: keys must all have a slot, got none for token 1");
 }
+
+// A step of one query and keys of 2 kv heads; reads: [keys][2][dim], as they are decoded. Each
+// score and output is compared with doubles, within the error that dot_products states.
+template <bool Integers>
+void is_near_doubles(auto const& keys_and_values, std::vector<float> const& read,
+                     std::size_t q_heads, std::size_t n, std::size_t dim) {
+  constexpr auto of_float = tolerance::unit_roundoff<float>();
+  auto const q = numbers::random<float>(q_heads * dim, 1);
+  heads_view<float const> const query(q.data(), {1, q_heads, dim});
+  posenc::dot_products const cache(keys_and_values);
+  auto const got = posenc::attention(query, cache, cache, posenc::nope(), {.keep_scores = true});
+  auto const scale = 1 / std::sqrt(static_cast<double>(dim));
+  for (std::size_t h = 0; h < q_heads; ++h) {
+    auto const of_head = std::span(q).subspan(h * dim, dim);
+    auto const number = [&](std::size_t t, std::size_t i) {
+      return static_cast<double>(read[(t * kv_heads + h * kv_heads / q_heads) * dim + i]);
+    };
+    double most_of_query = 0, most_of_values = 0, sum = 0, largest = 0, worst = 0;
+    for (auto const x : of_head) most_of_query = std::max(most_of_query, std::abs(double{x}));
+    for (std::size_t i = 0; i < n * dim; ++i)
+      most_of_values = std::max(most_of_values, std::abs(number(i / dim, i % dim)));
+    std::vector<double> weights(n);
+    for (std::size_t t = 0; t < n; ++t) {
+      double score = 0, magnitude = 0, of_key = 0;
+      for (std::size_t i = 0; i < dim; ++i) {
+        auto const x = double{of_head[i]}, y = number(t, i);
+        score += x * y, magnitude += std::abs(x * y), of_key += std::abs(y);
+      }
+      // Unsigned codes are up to 255 steps of 1/127 of the largest number beside their offset.
+      auto const rounded = Integers ? most_of_query / 254 * of_key : magnitude * 0x1p-8,
+                 summed = tolerance::of_dot_product<float>(
+                     dim, Integers ? 3 * most_of_query * most_of_values * static_cast<double>(dim)
+                                   : magnitude),
+                 error = scale * (rounded + summed);
+      EXPECT_NEAR(got.scores[h * n + t], scale * score, error) << h << " " << t;
+      worst = std::max(worst, error);
+      sum += weights[t] = std::exp(scale * score);
+    }
+    EXPECT_NEAR(got.log_sum_exp[h], std::log(sum), worst + 64 * of_float);
+    for (auto& weight : weights) largest = std::max(largest, weight /= sum);
+    auto const of_codes = Integers ? largest * static_cast<double>(n) / 510 * 128 / 127 : 0;
+    auto const error = most_of_values *
+                       (std::expm1(2 * worst) + of_codes + tolerance::of_dot_product<float>(n, 4));
+    for (std::size_t i = 0; i < dim; ++i) {
+      double output = 0;
+      for (std::size_t t = 0; t < n; ++t) output += weights[t] * number(t, i);
+      EXPECT_NEAR(got.outputs[h * dim + i], output, error) << h << " " << i;
+    }
+  }
+}
+
+// Random heads in a format, in pages that are out of order, and as they are decoded.
+template <class F>
+struct random_cache {
+  std::vector<std::byte> memory;
+  slots order;
+  posenc::pages_shape shape;
+  F format;
+  std::vector<float> read;
+
+  random_cache(F const& f, std::size_t n, std::size_t dim, std::int64_t step = 7)
+      : shape{(n + 3) / 4, 4, kv_heads, dim}, format(f), read(n * kv_heads * dim) {
+    auto bytes = format.bytes(dim);
+    if constexpr (posenc::scaled_format<F>) bytes += format.scale_bytes(dim);
+    auto const places = shape.pages * shape.page_tokens;
+    memory.resize(places * kv_heads * bytes);
+    while (std::gcd(step, static_cast<std::int64_t>(places)) != 1) ++step;
+    for (std::size_t t = 0; t < n; ++t)
+      order.push_back(static_cast<std::int64_t>(t) * step % static_cast<std::int64_t>(places));
+    auto const numbers = numbers::random<float>(read.size(), 2);
+    encoded_heads const to(format, memory.data(), shape, order);
+    for (std::size_t i = 0; i < n * kv_heads; ++i) {
+      to.write(i / kv_heads, i % kv_heads, std::span(numbers).subspan(i * dim, dim));
+      to.read(i / kv_heads, i % kv_heads, std::span(read).subspan(i * dim, dim));
+    }
+  }
+  auto view() const {
+    return encoded_heads(format, static_cast<void const*>(memory.data()), shape, order);
+  }
+};
+
+template <bool Integers, class F>
+void has_the_stated_error(F const& format) {
+  // Rows by four and one by one; registers and tails of dims; runs, blocks and tails of keys.
+  for (std::size_t const q_heads : {8u, 6u}) {
+    for (auto const& [n, dim] : {std::pair<std::size_t, std::size_t>{1, 64},
+                                {3, 1},
+                                {37, 19},
+                                {64, 40},
+                                {70, 96},
+                                {130, 128},
+                                {517, 64}}) {
+      random_cache<F> const cache(format, n, dim);
+      is_near_doubles<Integers>(cache.view(), cache.read, q_heads, n, dim);
+    }
+  }
+}
+
+TEST(dot_products, have_the_error_that_they_state) {
+  has_the_stated_error<true>(posenc::int8_per_head{});
+  has_the_stated_error<true>(posenc::int8_static{0.01f});
+  has_the_stated_error<true>(posenc::u8_per_head{});
+  has_the_stated_error<false>(posenc::numbers_of<posenc::bfloat16>{});
+}
+
+TEST(dot_products, are_of_views_of_bfloat16_in_pages_and_not) {
+  constexpr std::size_t n = 70, dim = 40;
+  random_cache<posenc::numbers_of<posenc::bfloat16>> const cache({}, n, dim, 1);
+  auto const* const numbers = reinterpret_cast<posenc::bfloat16 const*>(cache.memory.data());
+  heads_view<posenc::bfloat16 const> const view(numbers, {n, kv_heads, dim});
+  is_near_doubles<false>(view, cache.read, 8, n, dim);
+  posenc::paged_heads<posenc::bfloat16 const> const paged(numbers, cache.shape, cache.order);
+  is_near_doubles<false>(paged, cache.read, 8, n, dim);
+}
+
+template <class F>
+void is_the_same_in_any_pages_and_split(F const& format) {
+  constexpr std::size_t n = 130, dim = 72, q_heads = 8;
+  random_cache<F> const cache(format, n, dim), other(format, n, dim, 1);
+  auto const q = numbers::random<float>(q_heads * dim, 1);
+  heads_view<float const> const query(q.data(), {1, q_heads, dim});
+  posenc::dot_products const named(cache.view()), of_other(other.view());
+  auto const expected = posenc::attention(query, named, named, posenc::nope()).outputs;
+  EXPECT_EQ(posenc::attention(query, of_other, of_other, posenc::nope()).outputs, expected);
+  executors::shuffled const executor{1};
+  EXPECT_EQ(
+      posenc::attention(posenc::tasks(2, executor), query, named, named, posenc::nope()).outputs,
+      expected);
+}
+
+TEST(dot_products, are_the_same_in_any_pages_and_split) {
+  is_the_same_in_any_pages_and_split(posenc::int8_per_head{});
+  is_the_same_in_any_pages_and_split(posenc::u8_per_head{});
+  is_the_same_in_any_pages_and_split(posenc::numbers_of<posenc::bfloat16>{});
+}
+
+TEST(dot_products, are_exact_of_prompts) {
+  constexpr std::size_t n = 37, dim = 64, q_heads = 8;
+  random_cache<posenc::int8_per_head> const cache({}, n, dim);
+  auto const q = numbers::random<float>(5 * q_heads * dim, 1);
+  heads_view<float const> const queries(q.data(), {5, q_heads, dim});
+  posenc::dot_products const named(cache.view());
+  EXPECT_EQ(posenc::attention(queries, named, named, posenc::nope()).outputs,
+            posenc::attention(queries, cache.view(), cache.view(), posenc::nope()).outputs);
+}
+
+#if !defined(__FAST_MATH__)  // where NaN is not promised
+TEST(dot_products, spread_what_is_not_finite_to_what_sees_it_alone) {
+  constexpr std::size_t n = 70, dim = 64, q_heads = 8;
+  random_cache<posenc::int8_per_head> cache({}, n, dim);
+  auto q = numbers::random<float>(q_heads * dim, 1);
+  auto const outputs = [&](posenc::attention_options const& options = {}) {
+    posenc::dot_products const named(cache.view());
+    return posenc::attention(heads_view<float const>(q.data(), {1, q_heads, dim}), named, named,
+                             posenc::nope(), options)
+        .outputs;
+  };
+  auto const expected = outputs(),
+             before = outputs({.mask = posenc::mask::causal, .query_positions = {n - 2}});
+  q[2 * dim] = static_cast<float>(not_a_number()), q[5 * dim + 9] = static_cast<float>(infinity());
+  auto const got = outputs();
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (i / dim == 2 || i / dim == 5) {
+      EXPECT_FALSE(posenc::is_finite(got[i]));
+    } else {
+      EXPECT_EQ(got[i], expected[i]);
+    }
+  }
+  // A hidden key and value of NaN, whose scales are NaN.
+  q = numbers::random<float>(q_heads * dim, 1);
+  std::vector<float> const none(dim, static_cast<float>(not_a_number()));
+  encoded_heads const to(cache.format, cache.memory.data(), cache.shape, cache.order);
+  to.write(n - 1, 0, none), to.write(n - 1, 1, none);
+  auto const hidden = outputs({.mask = posenc::mask::causal, .query_positions = {n - 2}});
+  for (std::size_t i = 0; i < hidden.size(); ++i) EXPECT_EQ(hidden[i], before[i]);
+  for (auto const x : outputs()) EXPECT_FALSE(posenc::is_finite(x));
+}
+#endif
 
 }  // namespace
 }  // namespace of_cached_formats

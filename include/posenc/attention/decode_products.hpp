@@ -40,6 +40,17 @@ template <std::floating_point T, std::size_t Rows, std::size_t Keys>
 inline constexpr bool transposes = (Keys == streams) && (Rows * Keys == lanes<T>::size) &&
                                    (near_in_stream == lanes<T>::size);
 
+/// Transposes a square of registers in memory.
+template <std::floating_point T>
+[[gnu::always_inline]] inline void transpose_square(T* x) noexcept {
+  typename lanes<T>::number square[lanes<T>::size];
+  for (std::size_t n = 0; n < std::size(square); ++n)
+    square[n] = lanes<T>::load(x + n * std::size(square));
+  lanes<T>::transpose(square);
+  for (std::size_t n = 0; n < std::size(square); ++n)
+    lanes<T>::store(x + n * std::size(square), square[n]);
+}
+
 /// Scores of Rows queries and Keys keys, near[r][s] = <q[r], k[s]>. q: [Rows][dims]. near begins
 /// with the first of these keys: [Rows][near_tokens], or if `transposes` dense, [Rows][Keys].
 template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
@@ -100,14 +111,8 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
         }
       });
       if constexpr (transposes<T, Rows, at_once>) {
-        for (auto* x = near; x < near + columns * near_tokens; x += Rows * near_tokens) {
-          typename lanes<T>::number square[lanes<T>::size];
-          for (std::size_t n = 0; n < std::size(square); ++n)
-            square[n] = lanes<T>::load(x + n * std::size(square));
-          lanes<T>::transpose(square);
-          for (std::size_t n = 0; n < std::size(square); ++n)
-            lanes<T>::store(x + n * std::size(square), square[n]);
-        }
+        for (auto* x = near; x < near + columns * near_tokens; x += Rows * near_tokens)
+          transpose_square(x);
       }
       reader.multiply_near(from, to, rows, near);
       for (std::size_t c = 0; c < columns; ++c) {

@@ -124,17 +124,21 @@ class run_reader {
     if constexpr (codes::decodes) {
       decoded_.resize(AtOnce * cache.head_dim());
     } else {
-      for (std::size_t i = 0; i < count_; ++i) tokens_[i] = head_of(token(i), 0);
-      if (heads_ > 1) stride_ = head_of(run.first, 1) - tokens_[0];
+      for (std::size_t i = 0; i < count_; ++i) tokens_[i] = address(token(i), 0);
+      if (heads_ > 1) stride_ = address(run.first, 1) - address(run.first, 0);
       if constexpr (codes::has_factors && is_scaled) {
         for (std::size_t i = 0; i < run.count; ++i) scales_[i] = cache.scales(token(i), 0);
-        if (heads_ > 1) scale_stride_ = cache.scales(run.first, 1) - scales_[0];
+        if (heads_ > 1) scale_stride_ = cache.scales(run.first, 1) - cache.scales(run.first, 0);
       }
       auto const bytes = cache.head_dim() * sizeof(element) *
                          std::max(AtOnce / streams, std::size_t{1}),
                  heads = std::max<std::size_t>(prefetched_ahead / bytes, 1);
       ahead_ = heads / heads_ * AtOnce, heads_ahead_ = heads % heads_;
     }
+  }
+  /// What is stored of a head of token i of the run.
+  element const* head_of(std::size_t i, std::size_t head) const noexcept {
+    return tokens_[i] + static_cast<std::ptrdiff_t>(head) * stride_;
   }
   /// Calls act(head, i, block) for [from, to), in reading order. i: of the first token in the run.
   [[gnu::always_inline]] void read(std::size_t from, std::size_t to, auto const& act) {
@@ -166,7 +170,7 @@ class run_reader {
   std::size_t token(std::size_t i) const noexcept {
     return run_.token(std::min(i, run_.count - 1));
   }
-  element const* head_of(std::size_t token, std::size_t head) const noexcept {
+  element const* address(std::size_t token, std::size_t head) const noexcept {
     if constexpr (cache_format<S>) {
       return reinterpret_cast<element const*>(cache_.codes(token, head));
     } else {
@@ -187,8 +191,8 @@ class run_reader {
       if (next_head >= heads_) next += AtOnce, next_head -= heads_;
       if (next >= count_) next = i, next_head = head;
       for (std::size_t s = 0; s < AtOnce; ++s) {
-        b.heads[s] = tokens_[i + s] + static_cast<std::ptrdiff_t>(head) * stride_;
-        b.later[s] = tokens_[next + s] + static_cast<std::ptrdiff_t>(next_head) * stride_;
+        b.heads[s] = head_of(i + s, head);
+        b.later[s] = head_of(next + s, next_head);
       }
     }
     return b;

@@ -17,10 +17,20 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Where keys and values may be: heads_view, paged_heads, or a cache's encoded_heads of any format.
+namespace detail {
+/// dot_products.
+template <class V>
+concept dot_source = requires {
+  requires V::by_dot_products;
+};
+}  // namespace detail
+
+/// Where keys and values may be: heads_view, paged_heads, or a cache's encoded_heads of any format;
+/// or dot_products of these.
 template <class V>
 concept attended_heads = std::same_as<V, heads_view<typename V::element_type>> ||
-    std::same_as<V, paged_heads<typename V::element_type>> || detail::encoded_source<V>;
+    std::same_as<V, paged_heads<typename V::element_type>> || detail::encoded_source<V> ||
+    detail::dot_source<V>;
 
 namespace detail {
 
