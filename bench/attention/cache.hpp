@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "posenc/attention/attention.hpp"
+#include "posenc/attention/dot_products.hpp"
 #include "posenc/cache/encoded_heads.hpp"
 #include "posenc/cache/format.hpp"
 #include "posenc/core/paged_heads.hpp"
@@ -43,6 +44,11 @@ struct cache {
   void decode() { posenc::attention(query(), view(k), view(v), posenc::nope(), {}, workspace); }
   void decode_paged() {
     posenc::attention(query(), paged(k), paged(v), posenc::nope(), {}, workspace);
+  }
+  void decode_by_dots() requires posenc::detail::has_bfloat16<T> {
+    using posenc::dot_products;
+    posenc::attention(query(), dot_products(view(k)), dot_products(view(v)), posenc::nope(), {},
+                      workspace);
   }
 };
 
@@ -84,6 +90,11 @@ struct encoded_cache {
   void decode() {
     posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}), view(k),
                       view(v), posenc::nope(), {}, workspace);
+  }
+  void decode_by_dots() requires posenc::detail::has_integers<Format> {
+    using posenc::dot_products;
+    posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}),
+                      dot_products(view(k)), dot_products(view(v)), posenc::nope(), {}, workspace);
   }
 };
 

@@ -12,6 +12,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "posenc/attention/decode_products.hpp"
+#include "posenc/attention/run_reader.hpp"
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/simd/for_dot_products.hpp"
+#include "posenc/simd/lanes.hpp"
+
 POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
