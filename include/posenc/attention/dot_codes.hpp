@@ -156,15 +156,13 @@ struct dot_queries {
 /// streams after another. NaN unless all weights are finite and not negative.
 inline float make_codes(float const* near, std::byte* codes) noexcept {
   // As integers without a sign, negative numbers and NaN are larger than others.
-  constexpr auto unsigned_order = [](auto x)
-                                      POSENC_INLINED { return x ^ decltype(x)(-0x7fff'ffff - 1); };
-  auto const most = static_cast<std::uint32_t>(
-      unsigned_order(extremes(std::span(near, near_tokens), unsigned_order).most));
+  auto const most = largest_bits(near, near_tokens);
   auto const unit = std::bit_cast<float>(most) / 255, inverse = unit > 0x1p-100f ? 1 / unit : 0.0f;
   code_bits<lanes<float>::number>::bits all(0u);
   for (int s = 0; s < static_cast<int>(streams); ++s) {
     auto const weights = lanes<float>::load(near + static_cast<std::size_t>(s) * near_in_stream);
-    all |= nearest(weights * lanes<float>::number(inverse)) << (8 * s);
+    auto const code = nearest(weights * lanes<float>::number(inverse));
+    all |= (code & decltype(code)(0xffu)) << (8 * s);
   }
   all.store_unaligned(reinterpret_cast<std::uint32_t*>(codes));
   return most < 0x7f80'0000u ? unit : std::bit_cast<float>(0x7fc0'0000u);

@@ -52,6 +52,13 @@ using loaded_bytes = __mmask64;
   return _mm512_xor_si512(x, _mm512_set1_epi8(-128));
 }
 
+/// The bits of `count` floats that are largest as integers without a sign. count: of registers.
+inline std::uint32_t largest_bits(float const* x, std::size_t count) noexcept {
+  auto most = _mm512_setzero_si512();
+  for (std::size_t i = 0; i < count; i += 16) most = _mm512_max_epu32(most, load_64(x + i));
+  return _mm512_reduce_max_epu32(most);
+}
+
 /// Bytes of four registers in turn; in quarter L of to[j] are those from 16 L + 4 j on.
 [[gnu::always_inline]] inline void in_turn(__m512i const* x, __m512i* to) noexcept {
   auto const low = _mm512_unpacklo_epi8(x[0], x[1]), high = _mm512_unpackhi_epi8(x[0], x[1]),
