@@ -1,6 +1,7 @@
 // Head vectors in a paged cache: one slot per token, in any order.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,7 @@ class paged_heads {
       : page_(data, {shape.pages == 0 ? 0 : shape.page_tokens, shape.heads, shape.head_dim},
               {strides.token, strides.head}),
         page_stride_(strides.page),
+        shift_(std::has_single_bit(page_.tokens()) ? std::countr_zero(page_.tokens()) : 64),
         slots_(in_64_bits(slots)),
         memory_(page_.memory()) {
     if (shape.pages > 1 && memory_.first != memory_.last) {
@@ -88,8 +90,9 @@ class paged_heads {
   T* token(std::size_t token) const noexcept {
     if (slots_[token] < 0 || heads() == 0) return nullptr;
     auto const slot = static_cast<std::size_t>(slots_[token]);
-    return page_.token(slot % page_.tokens()) +
-           static_cast<std::ptrdiff_t>(slot / page_.tokens()) * page_stride_;
+    auto const page = shift_ < 64 ? slot >> shift_ : slot / page_.tokens();
+    return page_.token(slot - page * page_.tokens()) +
+           static_cast<std::ptrdiff_t>(page) * page_stride_;
   }
   std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }  ///< in elements
 
@@ -120,6 +123,7 @@ class paged_heads {
 
   heads_view<T> page_;  // the first one
   std::ptrdiff_t page_stride_;
+  int shift_;  // which divides by the tokens of a page, if they are a power of 2; else 64
   std::span<std::int64_t const> slots_;
   memory_range memory_;
 };
