@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   std::vector<char*> given(argv + 1, argv + argc);
   std::erase_if(given, [&](std::string_view option) {
     auto const is_quick = option == "--quick", is_page = option.starts_with("--page=");
-    if (is_quick) samples = "5", patience = 35;
+    if (is_quick) samples = "3", patience = 10;
     if (is_page) page = option.substr(7);
     return is_quick || is_page;
   });

@@ -3,7 +3,7 @@
 # Where nothing is optimised, the tests of these rooms compute for longer than they compile.
 set(optimised)
 if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
-  set(optimised simd rotation attention analysis)
+  set(optimised simd kernel rotation attention analysis)
 endif()
 
 # posenc_label(LABEL FOLDER...): tests and targets of these folders of tests/ have the label.
@@ -28,6 +28,10 @@ target_compile_options(posenc_tests_precompiled PRIVATE ${of_tests})
 set(precompiled <gtest/gtest.h> <xsimd/xsimd.hpp>)
 target_precompile_headers(posenc_tests_precompiled PRIVATE ${precompiled})
 
+# What is written for the registers of a CPU, of rotation's tests.
+set(of_kernel rotation/kernel_test.cpp rotation/memory_test.cpp rotation/rotate_bits_test.cpp rotation/rotate_bfloat16_test.cpp)
+list(TRANSFORM of_kernel PREPEND "${CMAKE_CURRENT_LIST_DIR}/")
+
 # posenc_test_room(ROOM LABELS LABEL... [FILES FILE...]): the program posenc_ROOM_tests, of the room's tests or of these files.
 # Its tests are labelled with the room too: ctest ends with the time that each label took.
 function(posenc_test_room room)
@@ -37,6 +41,11 @@ function(posenc_test_room room)
   endif()
   list(TRANSFORM arg_FILES PREPEND "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${arg_FILES})
+  if(room STREQUAL "kernel")
+    set(sources ${of_kernel})
+  elseif(room STREQUAL "rotation")
+    list(REMOVE_ITEM sources ${of_kernel})
+  endif()
   set(program posenc_${room}_tests)
   add_executable(${program} ${sources})
   target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")

@@ -61,7 +61,9 @@
 #include "posenc/cache/head_norm.hpp"        // the norms of engines; where they round
 #include "posenc/cache/encoded_heads.hpp"    // heads in pages of any format
 #include "posenc/cache/format.hpp"           // what a format is; one of your own
-#include "posenc/cache/integer_formats.hpp"  // OpenVINO's u8, ggml's q8_0, vLLM's and MLAS's int8
+#include "posenc/cache/paged_memory.hpp"     // the bytes of pages, and whether two meet
+#include "posenc/cache/integer_formats.hpp"  // OpenVINO's u8, vLLM's and MLAS's int8
+#include "posenc/cache/q8_0.hpp"             // ggml's
 #include "posenc/cache/float_formats.hpp"    // bfloat16 and others, E4M3, DeepSeek V4's page
 
 // the encodings, by site

@@ -12,14 +12,18 @@
 #include "cache/codes.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "posenc/cache/encoded_heads.hpp"
+#include "posenc/cache/q8_0.hpp"
 #include "rejects.hpp"
 
 namespace of_integer_formats {
 namespace {
 
+using posenc::encoded_heads;
 using posenc::half;
 using posenc::int8_per_head;
 using posenc::int8_static;
+using posenc::pages_shape;
 using posenc::q8_0;
 using posenc::q8_0_writer;
 using posenc::u8_per_head;
@@ -190,9 +194,9 @@ TEST(integer_formats, read_what_they_wrote_to_half_a_step) {
       greatest = std::max(greatest, x);
     auto const expect = [&](std::vector<float> const& read, float step) {
       ASSERT_EQ(read.size(), dim);
-      // Quotient, zero point, product: some roundings of up to 255 steps.
+      // Quotient, zero point, product: some roundings of up to 255 steps, and of the least number.
       for (std::size_t i = 0; i < dim; ++i)
-        ASSERT_NEAR(read[i], head[i], step / 2 + 255 * step * 6 * 0x1p-24f) << dim;
+        ASSERT_NEAR(read[i], head[i], step / 2 + (255 * step + most) * 6 * 0x1p-24f) << dim;
     };
     expect(through(u8_per_head{}, head), (greatest - least) / 255);
     expect(through(int8_per_head{}, head), most / 127);
@@ -205,6 +209,34 @@ TEST(integer_formats, read_what_they_wrote_to_half_a_step) {
 }
 
 #if !defined(__FAST_MATH__)  // where a quotient may be rounded otherwise, and NaN is not promised
+
+// Some heads at once have the bytes that each has alone: fewer and more than a register has
+// numbers, side by side or not, with numbers that fill no register.
+TEST(integer_formats, write_some_heads_as_each_alone) {
+  std::vector<std::int64_t> const slots{0};
+  auto const expect = [&](auto const& format, std::size_t dim, std::size_t heads, std::size_t gap) {
+    pages_shape const shape{.pages = 1, .page_tokens = 1, .heads = heads, .head_dim = dim};
+    auto bytes = format.bytes(dim);
+    if constexpr (requires { format.scale_bytes(dim); }) bytes += format.scale_bytes(dim);
+    std::vector<std::byte> together(heads * bytes), alone(together);
+    auto const numbers = numbers::random<float>(heads * (dim + gap), dim + heads);
+    encoded_heads const some(format, together.data(), shape, slots);
+    encoded_heads const one(format, alone.data(), shape, slots);
+    some.write_some(0, 0, heads, numbers.data(), static_cast<std::ptrdiff_t>(dim + gap));
+    for (std::size_t head = 0; head < heads; ++head)
+      one.write(0, head, {numbers.data() + head * (dim + gap), dim});
+    EXPECT_EQ(together, alone) << heads << " heads of " << dim;
+  };
+  for (std::size_t const heads : {1u, 2u, 3u, 4u, 5u, 8u, 9u, 16u, 17u}) {
+    for (std::size_t const gap : {0u, 5u}) {
+      for (std::size_t const dim : {1u, 7u, 32u, 100u, 160u}) {
+        expect(u8_per_head{}, dim, heads, gap), expect(int8_per_head{}, dim, heads, gap);
+        if (dim % 32 != 0) continue;
+        expect(q8_0{}, dim, heads, gap), expect(q8_0{q8_0_writer::avx2}, dim, heads, gap);
+      }
+    }
+  }
+}
 
 std::vector<int> codes_of(encoded const& x, std::size_t first) {
   std::vector<int> result;

@@ -1,16 +1,17 @@
 // From floats to codes of 8 bits and back, in registers: what all formats of the cache are made of.
 #pragma once
 
-#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_16_bits.hpp"
+#include "posenc/simd/for_bytes.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/registers.hpp"
 
@@ -37,9 +38,18 @@ using code_lanes = lanes<float>;
 template <class Arch>
 struct code_bits<xsimd::batch<float, Arch>> : register_bits<xsimd::batch<float, Arch>> {};
 
-template <class U, class Arch>
-[[gnu::always_inline]] inline auto as_signed(xsimd::batch<U, Arch> const& x) noexcept {
+template <class Number, class Arch>
+[[gnu::always_inline]] inline auto signed_bits(xsimd::batch<Number, Arch> const& x) noexcept {
   return bits_as<std::int32_t>(x);
+}
+template <class Arch>
+[[gnu::always_inline]] inline auto number_of(xsimd::batch<std::int32_t, Arch> const& x) noexcept {
+  return bits_as<float>(x);
+}
+template <class Arch>
+[[gnu::always_inline]] inline auto greater(xsimd::batch<std::int32_t, Arch> const& x,
+                                           xsimd::batch<std::int32_t, Arch> const& y) noexcept {
+  return xsimd::max(x, y);
 }
 /// yes where a < b, both below 2^31, else no.
 template <class Arch, class U32 = xsimd::batch<std::uint32_t, Arch>>
@@ -47,20 +57,27 @@ template <class Arch, class U32 = xsimd::batch<std::uint32_t, Arch>>
                                               std::type_identity_t<U32> const& b,
                                               std::type_identity_t<U32> const& yes,
                                               std::type_identity_t<U32> const& no) noexcept {
-  auto const chosen = xsimd::select(as_signed(a) < as_signed(b), as_signed(yes), as_signed(no));
+  auto const chosen =
+      xsimd::select(signed_bits(a) < signed_bits(b), signed_bits(yes), signed_bits(no));
   return bits_as<std::uint32_t>(chosen);
 }
 /// The less of two, both below 2^31.
 template <class Arch, class U32 = xsimd::batch<std::uint32_t, Arch>>
 [[gnu::always_inline]] inline U32 less_of(xsimd::batch<std::uint32_t, Arch> const& a,
                                           std::type_identity_t<U32> const& b) noexcept {
-  return bits_as<std::uint32_t>(xsimd::min(as_signed(a), as_signed(b)));
+  return bits_as<std::uint32_t>(xsimd::min(signed_bits(a), signed_bits(b)));
+}
+/// The more of two, both below 2^31.
+template <class Arch, class U32 = xsimd::batch<std::uint32_t, Arch>>
+[[gnu::always_inline]] inline U32 more_of(xsimd::batch<std::uint32_t, Arch> const& a,
+                                          std::type_identity_t<U32> const& b) noexcept {
+  return bits_as<std::uint32_t>(xsimd::max(signed_bits(a), signed_bits(b)));
 }
 template <class I, class Arch>
 [[gnu::always_inline]] inline auto limited(xsimd::batch<I, Arch> const& code, std::int32_t least,
                                            std::int32_t most) noexcept {
   using integers = xsimd::batch<std::int32_t, Arch>;
-  return xsimd::min(xsimd::max(as_signed(code), integers(least)), integers(most));
+  return xsimd::min(xsimd::max(signed_bits(code), integers(least)), integers(most));
 }
 template <class Arch>
 [[gnu::always_inline]] inline auto towards_zero(xsimd::batch<float, Arch> const& x) noexcept {
@@ -80,15 +97,25 @@ template <class Arch, class Batch = xsimd::batch<float, Arch>>
 template <class Arch>
 [[gnu::always_inline]] inline auto signed_number(
     xsimd::batch<std::uint32_t, Arch> const& code) noexcept {
-  return xsimd::to_float((as_signed(code) << 24) >> 24);
+  return xsimd::to_float((signed_bits(code) << 24) >> 24);
 }
 template <class Arch>
 [[gnu::always_inline]] inline auto unsigned_number(
     xsimd::batch<std::uint32_t, Arch> const& code) noexcept {
-  return xsimd::to_float(as_signed(code));
+  return xsimd::to_float(signed_bits(code));
 }
 #endif
 
+/// The bits of a number, and back; the greater of two.
+[[gnu::always_inline]] constexpr std::int32_t signed_bits(float x) noexcept {
+  return bit_cast<std::int32_t>(x);
+}
+[[gnu::always_inline]] constexpr float number_of(std::int32_t bits) noexcept {
+  return bit_cast<float>(bits);
+}
+[[gnu::always_inline]] constexpr std::int32_t greater(std::int32_t x, std::int32_t y) noexcept {
+  return x < y ? y : x;
+}
 /// The same of one number. product: rounded before what follows.
 [[gnu::always_inline]] constexpr std::uint32_t where_below(std::uint32_t a, std::uint32_t b,
                                                            std::uint32_t yes,
@@ -97,6 +124,9 @@ template <class Arch>
 }
 [[gnu::always_inline]] constexpr std::uint32_t less_of(std::uint32_t a, std::uint32_t b) noexcept {
   return where_below(a, b, a, b);
+}
+[[gnu::always_inline]] constexpr std::uint32_t more_of(std::uint32_t a, std::uint32_t b) noexcept {
+  return where_below(a, b, b, a);
 }
 [[gnu::always_inline]] constexpr std::int32_t limited(std::uint32_t code, std::int32_t least,
                                                       std::int32_t most) noexcept {
@@ -125,15 +155,24 @@ template <class Arch>
   auto const rest = several_lanes<code_lanes> ? x.size() % code_lanes::size : x.size(),
              whole = x.size() - rest;
   if constexpr (several_lanes<code_lanes>) {
-    for (std::size_t i = 0; i < whole; i += code_lanes::size) {
-      auto const codes = code(code_lanes::load(x.data() + i));
+    constexpr auto size = code_lanes::size;
+    auto const at = [&](std::size_t i)
+                        POSENC_INLINED { return code(code_lanes::load(x.data() + i)); };
+    std::size_t i = 0;
+    if constexpr (requires(decltype(at(0).data) y) { store_bytes(to, y, y, y, y); }) {
+      for (; whole - i >= 4 * size; i += 4 * size) {
+        auto const a = at(i), b = at(i + size), c = at(i + 2 * size), d = at(i + 3 * size);
+        store_bytes(to + i, a.data, b.data, c.data, d.data);
+      }
+    }
+    for (; i < whole; i += size) {
+      auto const codes = at(i);
       if constexpr (requires { store_bytes(to, codes.data); }) {
         store_bytes(to + i, codes.data);
       } else {
-        typename decltype(codes)::value_type wide[code_lanes::size];
+        typename decltype(codes)::value_type wide[size];
         codes.store_unaligned(wide);
-        for (std::size_t j = 0; j < code_lanes::size; ++j)
-          to[i + j] = static_cast<std::byte>(wide[j]);
+        for (std::size_t j = 0; j < size; ++j) to[i + j] = static_cast<std::byte>(wide[j]);
       }
     }
   }
@@ -170,13 +209,13 @@ template <class Lanes = code_lanes>
              [&](auto const& code) POSENC_INLINED { return product(signed_number(code), scale); });
 }
 
-/// The nearest integer, ties to even, for |x| < 2^22; larger for larger ones, up to infinity; of
-/// NaN, a multiple of 256. In integers: compilers keep it as it stands under -ffast-math.
+/// The nearest integer, ties to even, and 0x4b40'0000, for |x| < 2^22; larger for larger ones, up
+/// to infinity; of NaN, with a low byte of 0. In integers: compilers keep it as it stands under
+/// -ffast-math.
+inline constexpr std::int32_t nearest_of_0 = 0x4b40'0000;
 template <class Number>
 [[gnu::always_inline]] constexpr auto nearest(Number const& x) noexcept {
-  using b = code_bits<Number>;
-  Number const ones(0x1.8p23f);  // whose last bit has the weight 1
-  return b::as_bits(x + ones) - b::as_bits(ones);
+  return code_bits<Number>::as_bits(x + Number(0x1.8p23f));  // whose last bit has the weight 1
 }
 /// x, or 512 of its sign if that is less: of any number, then, nearest is right.
 template <class Number>
@@ -186,12 +225,16 @@ template <class Number>
   auto const all = b::as_bits(x), m = all & u32(0x7fff'ffffu), most = b::as_bits(Number(512.0f));
   return b::as_number(where_below(m, most, m, most) | (all & u32(0x8000'0000u)));
 }
-/// Towards zero, for |x| < 512; of larger ones, infinity and NaN, an integer of low byte 0.
+/// Towards zero, for |x| < 512; of infinity and NaN, an integer of low byte 0, as x86 converts
+/// them.
 template <class Number>
 [[gnu::always_inline]] constexpr auto truncated_to_integer(Number const& x) noexcept {
+#if defined(__SSE2__)
+  if constexpr (!std::same_as<Number, float>) return towards_zero(x);
+#endif
   return towards_zero(within_512(x));
 }
-/// The nearest integer, ties away from zero, as C's roundf; within 512, as above.
+/// The nearest integer, ties away from zero, as C's roundf; of what is above.
 template <class Number>
 [[gnu::always_inline]] constexpr auto nearest_away(Number const& x) noexcept {
   using b = code_bits<Number>;
@@ -200,50 +243,6 @@ template <class Number>
              sign = b::as_bits(x) & typename b::bits(0x8000'0000u);
   return truncated_to_integer(x + b::as_number(below_half | sign));
 }
-
-/// The least and the most of place(bits), of integers in a register or alone.
-struct extremes {
-  std::int32_t least = 0x7fff'ffff, most = -0x7fff'ffff - 1;
-
-  template <class Lanes = lanes<float>>
-  [[gnu::always_inline]] extremes(std::span<float const> x, auto const& place) noexcept {
-    auto const whole = x.size() / Lanes::size * Lanes::size;
-    auto const take = [&](std::int32_t low, std::int32_t high) POSENC_INLINED {
-      least = low < least ? low : least, most = high > most ? high : most;
-    };
-    if constexpr (several_lanes<Lanes>) {
-      using number = typename Lanes::number;
-      using integers = xsimd::batch<std::int32_t, typename number::arch_type>;
-      integers low(least), high(most);
-      for (std::size_t i = 0; i < whole; i += Lanes::size) {
-        auto const bits = place(bits_as<std::int32_t>(number(Lanes::load(x.data() + i))));
-        low = xsimd::min(low, bits), high = xsimd::max(high, bits);
-      }
-      if constexpr (requires { greatest(high.data); }) {
-        take(~greatest((~low).data), greatest(high.data));  // ~ turns the order round
-      } else {
-        std::int32_t lows[Lanes::size], highs[Lanes::size];
-        low.store_unaligned(lows), high.store_unaligned(highs);
-        for (std::size_t j = 0; j < Lanes::size; ++j) take(lows[j], highs[j]);
-      }
-    }
-    for (auto i = several_lanes<Lanes> ? whole : 0; i < x.size(); ++i) {
-      auto const bits = place(std::bit_cast<std::int32_t>(x[i]));
-      take(bits, bits);
-    }
-  }
-};
-
-/// The largest magnitude, compared as bits: NaN is larger than infinity.
-[[gnu::always_inline]] inline float largest_magnitude(std::span<float const> x) noexcept {
-  auto const magnitude = [](auto bits)
-                             POSENC_INLINED { return bits & decltype(bits)(0x7fff'ffff); };
-  return std::bit_cast<float>(extremes(x, magnitude).most);
-}
-/// Integers in the order of the numbers whose bits these are, and back; NaN is beyond infinity.
-inline constexpr auto ordered = [](auto bits) POSENC_INLINED {
-  return bits ^ ((bits >> 31) & decltype(bits)(0x7fff'ffff));
-};
 
 }  // namespace posenc::detail
 

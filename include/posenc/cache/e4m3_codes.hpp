@@ -31,14 +31,15 @@ struct e4m3_codes {
     using u32 = typename b::bits;
     // `one` is about 2^20 times the power of 2 in m. Its last bit weighs as much as the last bit of
     // the code, so that adding m rounds m there, and the low byte of the sum has the mantissa. The
-    // code's exponent is that of m less 120: in the low byte, 8 per exponent, and 56 for the rest.
+    // code's exponent is that of m less 120: in the low byte, 8 per exponent, and 56 for the rest,
+    // which leaves its bit 7 clear. What is above the low byte is no one's.
     u32 const all = b::as_bits(x), whole = all & u32(magnitude_bits), m = less_of(whole, u32(most)),
-              exponent = where_below(m, u32(least_normal), u32(least_normal), m) & u32(infinity),
+              exponent = more_of(m, u32(least_normal)) & u32(infinity),
               one = exponent + u32((20u << 23) + 56),
               code = b::as_bits(b::as_number(m) + b::as_number(one)) + (exponent >> 20),
               finite = flush ? where_below(m, u32(least_normal), u32(0u), code) : code,
               positive = where_below(u32(infinity), whole, u32(0x7fu), finite);
-    return (positive & u32(0x7fu)) | ((all >> 24) & u32(0x80u));
+    return positive | ((all >> 24) & u32(0x80u));
   }
   /// Towards zero, as vLLM's writer for CPUs: below 2^-6 rounded to a multiple of 2^-29 first, by
   /// the product that it makes; -0 gives 0, and NaN 448.

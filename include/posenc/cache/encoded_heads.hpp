@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "posenc/cache/format.hpp"
+#include "posenc/cache/paged_memory.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/paged_heads.hpp"
 #include "posenc/core/require.hpp"
@@ -17,41 +18,6 @@
 #include "posenc/rotation/checked.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
-namespace detail {
-
-/// What views of a cache count in: they compute with none.
-struct [[gnu::may_alias]] cached_byte {
-  std::byte value;
-};
-
-}  // namespace detail
-
-template <>
-struct storage_format<detail::cached_byte> : stored_as<detail::cached_byte> {};
-
-/// Addresses of pages, which other pages with the same stride may stand between.
-struct paged_memory {
-  memory_range all = {};    ///< from the first page to the last
-  std::uintptr_t page = 0,  ///< bytes from a page's lowest to its highest
-      stride = 0;           ///< from page to page, or 0 for a single range
-  /// Whether a byte may be in both.
-  friend bool may_overlap(paged_memory const& a, paged_memory const& b) noexcept {
-    if (!overlap(a.all, b.all)) return false;
-    if (a.stride == 0 || a.stride != b.stride) return true;
-    auto const offset = (b.all.first % a.stride + a.stride - a.all.first % a.stride) % a.stride;
-    return offset < a.page || offset + b.page > a.stride;
-  }
-};
-
-/// Bytes of pages: the first one of the first page, and how far it is to others.
-template <class Void>
-struct bytes_at {
-  Void* data;             ///< void*, or void const* to read
-  pages_strides strides;  ///< in bytes, of either sign
-};
-template <class Void>
-bytes_at(Void*, pages_strides) -> bytes_at<Void>;
 
 /// Heads in the pages of a cache, as Format (or Format const, to read them) has them; token t is in
 /// slot slots[t], as paged_heads has it. A sink of write_step, and a source of attention.
@@ -108,12 +74,19 @@ class encoded_heads {
                   std::ptrdiff_t stride) const noexcept requires(!reads) {
     auto* to = at(codes_, token, head);
     if (to == nullptr) return;
-    [[maybe_unused]] auto* scales = is_scaled ? at(scales_, token, head) : nullptr;
-    for (; count != 0; --count, numbers += stride, to += codes_.head_stride()) {
-      if constexpr (is_scaled) {
-        format_.encode({numbers, head_dim_}, to, scales), scales += scales_.head_stride();
-      } else {
-        format_.encode({numbers, head_dim_}, to);
+    auto* const scales = is_scaled ? at(scales_view(), token, head) : nullptr;
+    detail::heads_to_encode heads({numbers, head_dim_}, to, scales);
+    heads.stride = stride, heads.count = count, heads.to_stride = codes_.head_stride();
+    heads.scales_stride = scales_view().head_stride();
+    if constexpr (requires { format_.encode_some(heads); }) {
+      format_.encode_some(heads);
+    } else {
+      for (; heads.count != 0; heads.next()) {
+        if constexpr (is_scaled) {
+          format_.encode(heads.head(), heads.to, heads.scales);
+        } else {
+          format_.encode(heads.head(), heads.to);
+        }
       }
     }
   }
@@ -128,21 +101,23 @@ class encoded_heads {
   /// The bytes of head h of token t. Not checked: the token has a slot.
   std::byte const* codes(std::size_t t, std::size_t h) const noexcept { return at(codes_, t, h); }
   /// Its scales.
-  std::byte const* scales(std::size_t t, std::size_t h) const noexcept { return at(scales_, t, h); }
+  std::byte const* scales(std::size_t t, std::size_t h) const noexcept {
+    return at(scales_view(), t, h);
+  }
   format_type const& format() const noexcept { return format_; }  ///< of all heads
 
   /// `count` tokens, from `first` on. Throws if they reach beyond this view.
   encoded_heads slice_tokens(std::size_t first, std::size_t count) const {
     auto slice = *this;
     slice.codes_ = codes_.slice_tokens(first, count), slice.slots_ = slots_.subspan(first, count);
-    slice.scales_ = scales_.slice_tokens(first, count);
+    if constexpr (is_scaled) slice.scales_ = scales_.slice_tokens(first, count);
     return slice;
   }
   /// `count` heads of every token, from `first` on. Throws if they reach beyond this view.
   encoded_heads slice_heads(std::size_t first, std::size_t count) const {
     auto slice = *this;
     slice.codes_ = codes_.slice_heads(first, count);
-    slice.scales_ = scales_.slice_heads(first, count);
+    if constexpr (is_scaled) slice.scales_ = scales_.slice_heads(first, count);
     return slice;
   }
 
@@ -153,7 +128,8 @@ class encoded_heads {
   /// Whether these are the heads of a target, in the same places.
   bool are(encoded_heads<format_type> const& target) const noexcept {
     return tokens() == target.tokens() && heads() == target.heads() &&
-           detail::same_heads(codes_, target.codes_) && detail::same_heads(scales_, target.scales_);
+           detail::same_heads(codes_, target.codes_) &&
+           detail::same_heads(scales_view(), target.scales_view());
   }
   /// Of the codes, and of scales that are elsewhere.
   std::array<paged_memory, is_scaled ? 2 : 1> memory() const noexcept {
@@ -169,6 +145,9 @@ class encoded_heads {
   requires cache_format<std::remove_const_t<Other>>
   friend class encoded_heads;
   using pages = paged_heads<byte>;
+  struct no_scales {
+    explicit no_scales(pages const&) noexcept {}
+  };
   struct places {
     bytes_at<raw> codes, scales;
   };
@@ -185,6 +164,14 @@ class encoded_heads {
         slots_(slots) {
     if constexpr (is_scaled)
       scales_ = view(where.scales, shape, format.scale_bytes(shape.head_dim), slots);
+  }
+  // Codes themselves where no scales are elsewhere.
+  pages const& scales_view() const noexcept {
+    if constexpr (is_scaled) {
+      return scales_;
+    } else {
+      return codes_;
+    }
   }
   paged_memory of_pages(pages const& x, std::ptrdiff_t stride) const noexcept {
     auto const all = x.memory();
@@ -218,7 +205,9 @@ class encoded_heads {
   format_type format_;
   std::size_t head_dim_, pages_;
   std::ptrdiff_t codes_stride_, scales_stride_;
-  pages codes_, scales_;
+  pages codes_;
+  // Not where there are none: a step copies views, which takes longer than to encode a head.
+  [[no_unique_address]] std::conditional_t<is_scaled, pages, no_scales> scales_;
   std::span<std::int64_t const> slots_;
 };
 

@@ -10,6 +10,7 @@
 #include "posenc/cache/codes.hpp"
 #include "posenc/cache/e4m3_codes.hpp"
 #include "posenc/cache/format.hpp"
+#include "posenc/cache/group_extremes.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"

@@ -72,5 +72,31 @@ template <class Number>
   std::memcpy(to, &x, sizeof x);
 }
 
+/// Some heads, and where they go: as encoded_heads::write_some has them.
+struct heads_to_encode {
+  float const* numbers;
+  std::ptrdiff_t stride;
+  std::size_t count, head_dim;
+  std::byte* to;
+  std::ptrdiff_t to_stride;
+  std::byte* scales = nullptr;
+  std::ptrdiff_t scales_stride = 0;
+
+  heads_to_encode(std::span<float const> head, std::byte* codes, std::byte* scale = nullptr)
+      : numbers(head.data()),
+        stride(0),
+        count(1),
+        head_dim(head.size()),
+        to(codes),
+        to_stride(0),
+        scales(scale) {}
+  std::span<float const> head() const noexcept { return {numbers, head_dim}; }  ///< the first one
+  /// Goes on to the next.
+  void next() noexcept {
+    numbers += stride, to += to_stride, --count;
+    if (scales != nullptr) scales += scales_stride;
+  }
+};
+
 }  // namespace detail
 }  // namespace posenc

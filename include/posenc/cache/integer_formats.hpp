@@ -4,13 +4,14 @@
 // format says otherwise; what an engine makes of one depends on its instructions.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "posenc/cache/codes.hpp"
 #include "posenc/cache/format.hpp"
+#include "posenc/cache/group_extremes.hpp"
+#include "posenc/cache/q8_0.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
@@ -33,18 +34,37 @@ struct u8_per_head {
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim + 8; }  ///< of a head
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
-    detail::extremes const of_head(head, detail::ordered);
-    auto const least = std::bit_cast<float>(detail::ordered(of_head.least)),
-               most = std::bit_cast<float>(detail::ordered(of_head.most));
-    auto scale = (most - least) / 255;
-    if (scale == 0) scale = 1e-4f;
-    // NaN, too, if the scale is infinite.
-    auto const zero = -least / scale - 0 * scale, inverse = 1 / scale;
-    detail::put(to, scale), detail::put(to + 4, zero);
-    detail::write_codes(head, to + 8, [&]<class Number>(Number const& x) POSENC_INLINED {
-      auto const sum = detail::multiply_add(x, Number(inverse), Number(zero));
-      return detail::limited(detail::nearest(sum), 0, 255);
-    });
+    detail::heads_to_encode heads(head, to);
+    encode_some(heads);
+  }
+  /// Writes some heads.
+  void encode_some(detail::heads_to_encode& heads) const noexcept {
+    while (heads.count != 0) {
+      auto const groups = detail::next_heads(heads);
+      detail::group_ranges const range(groups);
+      using numbers = detail::group_numbers;
+      using b = detail::code_bits<numbers>;
+      using u32 = b::bits;
+      auto const all = (range.most - range.least) / numbers(255),
+                 scale =
+                     b::as_number(detail::where_below(b::as_bits(all) & u32(0x7fff'ffffu), u32(1u),
+                                                      b::as_bits(numbers(1e-4f)), b::as_bits(all)));
+      // NaN, too, if the scale is infinite.
+      auto const opposite = b::as_number(b::as_bits(range.least) ^ u32(0x8000'0000u)),
+                 zero = opposite / scale - numbers(0.0f) * scale;
+      detail::stored_groups<> const scales(scale, range.step), zeros(zero, range.step),
+          inverses(numbers(1.0f) / scale, range.step);
+      for (std::size_t i = 0; i < groups.count; ++i, heads.next()) {
+        detail::put(heads.to, scales[i]), detail::put(heads.to + 4, zeros[i]);
+        auto const write = [zero = zeros[i],
+                            inverse = inverses[i]]<class Number>(Number const& x) POSENC_INLINED {
+          auto const sum = detail::multiply_add(x, Number(inverse), Number(zero));
+          return detail::limited(detail::nearest(sum), detail::nearest_of_0,
+                                 detail::nearest_of_0 + 255);
+        };
+        detail::write_codes(heads.head(), heads.to + 8, write);
+      }
+    }
   }
   /// Reads a head.
   void decode(std::byte const* from, std::span<float> head) const noexcept {
@@ -65,66 +85,6 @@ struct u8_per_head {
   }
 };
 
-/// How q8_0 rounds: quantize_row_q8_0_ref in ggml's own words, or its code for AVX2.
-enum class q8_0_writer { reference, avx2 };
-
-/// ggml's q8_0, of llama.cpp and its kin [ggml-quants.c, quantize_row_q8_0_ref]:
-///
-///     d = |x|max / 127 of 32 numbers;   code = x (1 / d), to the nearest, ties away from zero
-///     avx2: x (127 / |x|max), ties to even;   read as code half(d)
-///
-/// 34 bytes for 32 dims: half(d), codes. The two writers differ by one code at ties, and where the
-/// two reciprocals differ in their last bit. d = 0 gives codes 0; |x|max beyond 127 * 65504, NaN.
-struct q8_0 {
-  q8_0_writer writer = q8_0_writer::reference;  ///< whose bytes
-  static constexpr std::size_t group = 32;      ///< dims with one scale
-
-  /// Of a head. Throws unless head_dim is a multiple of 32.
-  std::size_t bytes(std::size_t head_dim) const {
-    detail::require(head_dim % group == 0, "q8_0: head_dim must be a multiple of 32, got ",
-                    head_dim);
-    return head_dim / group * (group + 2);
-  }
-  /// Writes a head.
-  void encode(std::span<float const> head, std::byte* to) const noexcept {
-    for (std::size_t first = 0; first < head.size(); first += group, to += group + 2) {
-      auto const x = head.subspan(first, group);
-      auto const most = detail::largest_magnitude(x), d = most / 127;
-      detail::put(to, half(d).bits);
-      if (writer == q8_0_writer::reference) {
-        write(x, 1 / d, to + 2,
-              [](auto const& n) POSENC_INLINED { return detail::nearest_away(n); });
-      } else {
-        write(x, 127 / most, to + 2,
-              [](auto const& n) POSENC_INLINED { return detail::nearest(n); });
-      }
-    }
-  }
-  /// Reads a head.
-  void decode(std::byte const* from, std::span<float> head) const noexcept {
-    for (std::size_t first = 0; first < head.size(); first += group, from += group + 2) {
-      auto const d = static_cast<float>(half::from_bits(detail::number_at<std::uint16_t>(from)));
-      detail::read_signed(from + 2, head.subspan(first, group), d);
-    }
-  }
-  /// Numbers from dim i on, those of one group.
-  template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::size_t i) noexcept {
-    auto const* const of_group = head + i / group * (group + 2);
-    return detail::integers<std::int8_t, Lanes>(of_group + 2 + i % group) *
-           detail::half_everywhere<Lanes>(of_group);
-  }
-
- private:
-  [[gnu::always_inline]] static void write(std::span<float const> x, float inverse, std::byte* to,
-                                           auto const& rounded) noexcept {
-    detail::write_codes(x.first<group>(), to, [&](auto const& number) POSENC_INLINED {
-      return rounded(detail::product(number, inverse));  // at most 127 and a little
-    });
-  }
-};
-
 /// vLLM's int8 with a scale of each token and head [int8_per_token_head]:
 ///
 ///     scale = max(|x|max / 127, 1e-6);   code = x (1 / scale), to the nearest, ties to even
@@ -138,17 +98,34 @@ struct int8_per_head {
   std::size_t scale_bytes(std::size_t) const noexcept { return 4; }            ///< of a head
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to, std::byte* scales) const noexcept {
-    auto const most = detail::largest_magnitude(head) / 127, scale = most < 1e-6f ? 1e-6f : most,
-               inverse = 1 / scale;
-    detail::put(scales, scale);
-    auto const write = [&](auto const& rounded) POSENC_INLINED {
-      detail::write_codes(head, to, [&](auto const& x) POSENC_INLINED {
-        return rounded(detail::product(x, inverse));  // at most 127 and a little
-      });
-    };
-    if (truncates)
-      return write([](auto const& x) POSENC_INLINED { return detail::truncated_to_integer(x); });
-    write([](auto const& x) POSENC_INLINED { return detail::nearest(x); });
+    detail::heads_to_encode heads(head, to, scales);
+    encode_some(heads);
+  }
+  /// Writes some heads.
+  void encode_some(detail::heads_to_encode& heads) const noexcept {
+    while (heads.count != 0) {
+      auto const groups = detail::next_heads(heads);
+      detail::largest_magnitudes const found(groups);
+      using numbers = detail::group_numbers;
+      using b = detail::code_bits<numbers>;
+      auto const scale = b::as_number(
+          detail::more_of(b::as_bits(found.most / numbers(127)), b::as_bits(numbers(1e-6f))));
+      detail::stored_groups<> const scales(scale, found.step),
+          inverses(numbers(1.0f) / scale, found.step);
+      for (std::size_t i = 0; i < groups.count; ++i, heads.next()) {
+        detail::put(heads.scales, scales[i]);
+        auto const write = [&, inverse = inverses[i]](auto const& rounded) POSENC_INLINED {
+          detail::write_codes(heads.head(), heads.to, [=](auto const& x) POSENC_INLINED {
+            return rounded(detail::product(x, inverse));  // at most 127 and a little
+          });
+        };
+        if (truncates) {
+          write([](auto const& x) POSENC_INLINED { return detail::truncated_to_integer(x); });
+        } else {
+          write([](auto const& x) POSENC_INLINED { return detail::nearest(x); });
+        }
+      }
+    }
   }
   /// Reads a head.
   void decode(std::byte const* from, std::byte const* scales,
@@ -180,7 +157,8 @@ struct int8_static {
     auto const inverse = scale != 0 ? 1 / scale : 1;
     detail::write_codes(head, to, [&](auto const& number) POSENC_INLINED {
       auto const x = detail::within_512(detail::product(number, inverse));
-      return detail::limited(detail::nearest(x), -128, 127);
+      return detail::limited(detail::nearest(x), detail::nearest_of_0 - 128,
+                             detail::nearest_of_0 + 127);
     });
   }
   /// Reads a head.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
@@ -101,6 +102,14 @@ template <std::integral T>
   asm volatile("" : "+r"(x));
 #endif
   return x;
+}
+
+/// Calls each(0), each(1) ... each(Count - 1): unrolled, or g++ keeps arrays of registers in
+/// memory.
+template <std::size_t Count>
+[[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
+  [&]<std::size_t... I>(std::index_sequence<I...>) POSENC_INLINED { (each(I), ...); }
+  (std::make_index_sequence<Count>{});
 }
 
 /// -infinity, ln 0.

@@ -21,14 +21,6 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 enum class loop { columns, in_order };
 
-/// Calls each(0), each(1) ... each(Count - 1): unrolled, or g++ keeps arrays of registers in
-/// memory.
-template <std::size_t Count>
-[[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
-  [&]<std::size_t... I>(std::index_sequence<I...>) POSENC_INLINED { (each(I), ...); }
-  (std::make_index_sequence<Count>{});
-}
-
 /// Some neighbouring groups. Tail: and one more that overlaps the last of them, `tail` pairs behind
 /// the first. It is read before that one is written, so that the shared pairs are written twice
 /// with the same bits.

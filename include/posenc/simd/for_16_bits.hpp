@@ -2,8 +2,6 @@
 // width of register.
 #pragma once
 
-#include <cstring>
-
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
@@ -78,52 +76,6 @@ inline void store_narrower(void* to, __m128i x) noexcept {
   auto const words = _mm_srai_epi32(_mm_slli_epi32(x, 16), 16);  // as signed words
   _mm_storel_epi64(static_cast<__m128i*>(to), _mm_packs_epi32(words, words));
 }
-
-// The low bytes of 32-bit integers, stored; bytes, loaded as 32-bit integers; the greatest integer.
-#if defined(__AVX512F__)
-inline void store_bytes(void* to, __m512i x) noexcept {
-  _mm_storeu_si128(static_cast<__m128i*>(to), _mm512_cvtepi32_epi8(x));
-}
-inline void load_bytes(void const* from, __m512i& x) noexcept {
-  x = _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<__m128i const*>(from)));
-}
-#endif
-inline void store_bytes(void* to, __m128i x) noexcept {
-  auto const bytes = _mm_and_si128(x, _mm_set1_epi32(0xff)), words = _mm_packs_epi32(bytes, bytes);
-  auto const four = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));
-  std::memcpy(to, &four, 4);
-}
-inline void load_bytes(void const* from, __m128i& x) noexcept {
-  int four;
-  std::memcpy(&four, from, 4);
-  auto const zero = _mm_setzero_si128();
-  x = _mm_unpacklo_epi16(_mm_unpacklo_epi8(_mm_cvtsi32_si128(four), zero), zero);
-}
-#if defined(__SSE4_1__)
-inline int greatest(__m128i x) noexcept {
-  x = _mm_max_epi32(x, _mm_shuffle_epi32(x, 0x4e));
-  return _mm_cvtsi128_si32(_mm_max_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
-}
-#endif
-#if defined(__AVX2__)
-inline void store_bytes(void* to, __m256i x) noexcept {
-  auto const bytes = _mm256_and_si256(x, _mm256_set1_epi32(0xff));
-  auto const words =
-      _mm_packs_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
-  _mm_storel_epi64(static_cast<__m128i*>(to), _mm_packus_epi16(words, words));
-}
-inline void load_bytes(void const* from, __m256i& x) noexcept {
-  x = _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
-}
-inline int greatest(__m256i x) noexcept {
-  return greatest(_mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)));
-}
-#endif
-#if defined(__AVX512F__)
-inline int greatest(__m512i x) noexcept {
-  return greatest(_mm256_max_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1)));
-}
-#endif
 
 // Whether any number is NaN. An instruction by name: under -ffast-math compilers assume none is.
 #if defined(__GNUC__) && !defined(__AVX__)

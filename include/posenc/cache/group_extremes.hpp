@@ -1,0 +1,182 @@
+// The largest numbers of groups that are encoded with one scale each, some groups at once: what
+// registers have of them is compared across all, and none waits for the other's division.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "posenc/cache/codes.hpp"
+#include "posenc/cache/format.hpp"
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/simd/lanes.hpp"
+#include "posenc/simd/registers.hpp"
+
+POSENC_QUIET_BEGIN
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// As many groups as a register has numbers, or fewer, of `size` numbers each.
+struct number_groups {
+  float const* first;
+  std::ptrdiff_t stride;  ///< from one to the next
+  std::size_t size, count;
+  static constexpr std::size_t most = code_lanes::size;  ///< groups
+};
+/// The heads that are encoded next, each a group.
+inline number_groups next_heads(heads_to_encode const& heads) noexcept {
+  return {heads.numbers, heads.stride, heads.head_dim, std::min(heads.count, number_groups::most)};
+}
+
+/// A number of each group, in a register or, where there are none, alone; in memory.
+using group_numbers = code_lanes::number;
+template <class T = float>
+struct stored_groups {
+  T lanes[number_groups::most];
+  std::size_t step;  ///< lanes from group to group
+
+  stored_groups(group_numbers const& x, std::size_t lane_step) noexcept : step(lane_step) {
+    posenc::detail::lanes<T>::store(lanes, x);
+  }
+  T const& operator[](std::size_t i) const noexcept { return lanes[i * step]; }
+};
+
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+/// Lanes alternate: the greatest of two of x, of two of y, ...
+template <class Arch, class Batch = xsimd::batch<float, Arch>>
+requires requires(Batch x) { zip(x.data, x.data); }
+[[gnu::always_inline]] inline auto zipped(xsimd::batch<std::int32_t, Arch> const& x,
+                                          xsimd::batch<std::int32_t, Arch> const& y) noexcept {
+  Batch a = number_of(x), b = number_of(y);
+  zip(a.data, b.data);
+  return greater(signed_bits(a), signed_bits(b));
+}
+#endif
+
+/// The greatest of integers that are made of the bits of each number of a group: Kinds of them.
+template <std::size_t Kinds>
+struct greatest_of {
+  using integers = decltype(signed_bits(group_numbers()));
+  integers kind[Kinds];
+  std::size_t step;  ///< group i has lane i * step
+
+  /// make(bits): an array of Kinds integers, in registers or alone.
+  [[gnu::always_inline]] greatest_of(number_groups const& groups, auto const& make) noexcept {
+    constexpr auto most = number_groups::most;
+    if (groups.count == 1) {
+      find<1>(groups, make);
+    } else if (groups.count <= most / 2) {
+      find<std::max<std::size_t>(most / 2, 1)>(groups, make);
+    } else {
+      find<most>(groups, make);
+    }
+  }
+
+ private:
+  template <std::size_t Count>
+  [[gnu::always_inline]] void find(number_groups const& groups, auto const& make) noexcept {
+    constexpr auto size = code_lanes::size;
+    auto const whole = groups.size / size * size, rest = groups.size - whole;
+    integers each[Kinds][Count];
+    auto const* x = groups.first;
+    for (std::size_t i = 0; i < groups.count; ++i, x += groups.stride) {
+      integers found[Kinds];
+      for (auto& of : found) of = integers(-0x7fff'ffff - 1);
+      auto const take = [&](float const* from) POSENC_INLINED {
+        auto const made = make(signed_bits(code_lanes::load(from)));
+        for (std::size_t k = 0; k < Kinds; ++k) found[k] = greater(found[k], made[k]);
+      };
+      std::size_t j = 0;
+      for (; whole - j >= 4 * size; j += 4 * size)
+        unrolled<4>([&](std::size_t n) POSENC_INLINED { take(x + j + n * size); });
+      for (; j < whole; j += size) take(x + j);
+      if (rest != 0) {
+        float padded[size];
+        std::fill_n(std::copy_n(x + whole, rest, padded), size - rest, x[whole]);
+        take(padded);
+      }
+      for (std::size_t k = 0; k < Kinds; ++k) each[k][i] = found[k];
+    }
+    step = size / Count;
+    for (std::size_t k = 0; k < Kinds; ++k) {
+      for (auto i = groups.count; i < Count; ++i) each[k][i] = each[k][0];
+      fold<Count>(each[k]);
+      kind[k] = each[k][0];
+    }
+  }
+
+  // Makes of the lanes of Count registers one register, whose lanes have the greatest.
+  template <std::size_t Count, class Integers>
+  [[gnu::always_inline]] static void fold(Integers* x) noexcept {
+    constexpr auto size = code_lanes::size;
+    if constexpr (size == 1) {
+      return;
+    } else if constexpr (requires { zipped(*x, *x); }) {
+      fold_two<Count>(x);
+      unrolled<std::bit_width(size / Count) - 1>([&](std::size_t)
+                                                     POSENC_INLINED { x[0] = zipped(x[0], x[0]); });
+    } else {
+      std::int32_t lanes[size], all[size];
+      for (std::size_t i = 0; i < Count; ++i) {
+        x[i].store_unaligned(lanes);
+        std::fill_n(all + i * (size / Count), size / Count, *std::max_element(lanes, lanes + size));
+      }
+      x[0] = Integers::load_unaligned(all);
+    }
+  }
+  template <std::size_t Left, class Integers>
+  [[gnu::always_inline]] static void fold_two(Integers* x) noexcept {
+    if constexpr (Left > 1) {
+      unrolled<Left / 2>([&](std::size_t i)
+                             POSENC_INLINED { x[i] = zipped(x[i], x[i + Left / 2]); });
+      fold_two<Left / 2>(x);
+    }
+  }
+};
+
+/// The largest magnitudes, compared as bits: NaN is larger than infinity.
+struct largest_magnitudes {
+  group_numbers most;
+  std::size_t step;
+
+  [[gnu::always_inline]] explicit largest_magnitudes(number_groups const& groups) noexcept {
+    auto const magnitude = [](auto const& bits) POSENC_INLINED {
+      return std::array{bits & std::remove_cvref_t<decltype(bits)>(0x7fff'ffff)};
+    };
+    greatest_of<1> const found(groups, magnitude);
+    most = number_of(found.kind[0]), step = found.step;
+  }
+};
+/// Of one group.
+[[gnu::always_inline]] inline float largest_magnitude(std::span<float const> x) noexcept {
+  largest_magnitudes const found({x.data(), 0, x.size(), 1});
+  return stored_groups<>(found.most, found.step)[0];
+}
+
+/// The least and the most of each group. Numbers are compared as integers in their order, in which
+/// NaN is beyond infinity.
+struct group_ranges {
+  group_numbers least, most;
+  std::size_t step;
+
+  [[gnu::always_inline]] explicit group_ranges(number_groups const& groups) noexcept {
+    auto const ordered = []<class I>(I const& bits)
+                             POSENC_INLINED { return I(bits ^ ((bits >> 31) & I(0x7fff'ffff))); };
+    auto const both = [&]<class I>(I const& bits) POSENC_INLINED {
+      auto const place = ordered(bits);
+      return std::array{place, I(~place)};  // ~ turns the order round
+    };
+    greatest_of<2> const found(groups, both);
+    most = number_of(ordered(found.kind[0])), step = found.step;
+    least = number_of(ordered(decltype(found.kind[0])(~found.kind[1])));
+  }
+};
+
+}  // namespace posenc::detail
+
+POSENC_QUIET_END
