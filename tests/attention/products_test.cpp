@@ -426,9 +426,9 @@ TEST(run_reader, is_ahead_in_the_order_of_the_run) {
       auto const at = i / 4 * heads + head + later;  // of all blocks
       auto const of_last = at / heads * 4 >= run.count;
       for (std::size_t s = 0; s < 4; ++s)
-        EXPECT_EQ(block.later[s], of_last
-                                      ? block.heads[s]
-                                      : cache(run.token(at / heads * 4 + s), at % heads).data());
+        EXPECT_EQ(
+            block.later[s] + block.later_head,
+            of_last ? block.heads[s] : cache(run.token(at / heads * 4 + s), at % heads).data());
     });
   });
 }

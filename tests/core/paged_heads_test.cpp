@@ -67,6 +67,19 @@ TEST(paged_heads, finds_each_slot_in_its_page) {
   }
 }
 
+TEST(paged_heads, has_pages_of_any_number_of_tokens) {
+  std::vector<float> const memory(16 * 12 * 2);
+  slots const all{0, 1, 6, 13, 24, 29};
+  for (std::size_t const tokens : {1u, 2u, 3u, 6u, 8u, 12u}) {
+    paged_heads<float const> const x(memory.data(), {32 / tokens + 1, tokens, 1, 2},
+                                     {static_cast<std::ptrdiff_t>(3 * tokens), 2, 2}, all);
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      auto const slot = static_cast<std::size_t>(all[t]), page = slot / tokens;
+      EXPECT_EQ(x.token(t), memory.data() + page * 3 * tokens + slot % tokens * 2) << tokens;
+    }
+  }
+}
+
 TEST(paged_heads, is_dense_where_no_strides_are_given) {
   std::vector<float> memory(480);
   slots const some{13};

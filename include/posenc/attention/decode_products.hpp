@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "posenc/attention/run_reader.hpp"
@@ -62,9 +63,8 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
   number products[Rows * Keys];
   std::array<T, Rows * Keys> sums;
   for (auto& x : products) x = number(T{0});
-  std::size_t i = 0;
-  for (; i + size <= dims; i += size) {
-    k.template prefetch<size>(i);
+  constexpr auto line = std::max(size, 64 / sizeof(typename head_block<S, Keys>::element));
+  auto const add = [&](std::size_t i) POSENC_INLINED {
     number x[Keys];
     for (std::size_t s = 0; s < Keys; ++s) x[s] = head_codes<S>::load(k.heads[s], i);
     for (std::size_t r = 0; r < Rows; ++r) {
@@ -72,7 +72,13 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
       for (std::size_t s = 0; s < Keys; ++s)
         products[r * Keys + s] = lanes<T>::multiply_add(query, x[s], products[r * Keys + s]);
     }
+  };
+  std::size_t i = 0;
+  for (; i + line <= dims; i += line) {
+    for (std::size_t s = 0; s < Keys; ++s) k.template prefetch<line>(s, i);
+    for (std::size_t j = 0; j < line; j += size) add(i + j);
   }
+  for (; i + size <= dims; i += size) add(i);
   if constexpr (Rows * Keys == size) {
     lanes<T>::store(sums.data(), lanes<T>::sums(products));
   } else {
@@ -104,7 +110,7 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
     run_reader<S, at_once, std::remove_cvref_t<decltype(k)>> reader(k, run);
     for (std::size_t from = 0; from < run.count; from += near_tokens) {
       auto const to = std::min(from + near_tokens, run.count);
-      reader.read(from, to, [&](std::size_t head, std::size_t i, auto const& block) {
+      reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
         for (auto c = head * rows; c < (head + 1) * rows; c += Rows) {
           auto const at = transposes<T, Rows, at_once> ? (i - from) * Rows : near_place(i - from);
           few_by_few_scores<Rows>(near + c * near_tokens + at, q + c * dims, block, dims);
@@ -114,14 +120,12 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
         for (auto* x = near; x < near + columns * near_tokens; x += Rows * near_tokens)
           transpose_square(x);
       }
-      reader.multiply_near(from, to, rows, near);
-      for (std::size_t c = 0; c < columns; ++c) {
-        run.for_neighbours(from, to, [&](std::size_t token, std::size_t place, auto count) {
-          auto const* const x = near + c * near_tokens + place;
-          auto* const to_row = scores + c * keys + token;
-          for (std::size_t n = 0; n < count; ++n) to_row[n] = scale * x[n];
-        });
-      }
+      multiply_near(reader, run, from, to, k.heads(), rows, scale,
+                    [&](std::size_t c, std::size_t token, std::size_t place) {
+                      auto* const row = scores + c * keys + token;
+                      prefetch_into_l1(row + near_in_stream);
+                      return std::pair(row, near + c * near_tokens + place);
+                    });
     }
   });
 }
@@ -150,7 +154,7 @@ template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, s
     for (std::size_t j = 0; j < Width; ++j)
       of_rows[r][j] = lanes<T>::load(sums + r * dims + column + j * size);
   }
-  v.template prefetch<Width * size>(column);
+  for (std::size_t s = 0; s < Count; ++s) v.template prefetch<Width * size>(s, column);
 #pragma GCC unroll 8
   for (std::size_t s = 0; s < Count; ++s) {
     for (std::size_t j = 0; j < Width; ++j)
@@ -197,14 +201,11 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
     for (std::size_t from = 0; from < run.count; from += near_tokens) {
       auto const to = std::min(from + near_tokens, run.count);
       if (to - from < near_tokens) std::fill_n(near, columns * near_tokens, T{0});
-      for (std::size_t c = 0; c < columns; ++c) {
-        run.for_neighbours(from, to, [&](std::size_t token, std::size_t place, auto count) {
-          auto const* const x = weights + c * keys + token;
-          for (std::size_t n = 0; n < count; ++n) near[c * near_tokens + place + n] = x[n];
-        });
-      }
-      reader.multiply_near(from, to, rows, near);
-      reader.read(from, to, [&](std::size_t head, std::size_t i, auto const& block) {
+      multiply_near(reader, run, from, to, v.heads(), rows, T{1},
+                    [&](std::size_t c, std::size_t token, std::size_t place) {
+                      return std::pair(near + c * near_tokens + place, weights + c * keys + token);
+                    });
+      reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
         for (auto c = head * rows; c < (head + 1) * rows; c += Rows) {
           add_values<Rows>(sums + c * dims, dims, near + c * near_tokens + near_place(i - from),
                            block);

@@ -6,6 +6,7 @@
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +58,8 @@ template <class S>
 template <class S, std::size_t Count>
 [[gnu::always_inline]] inline void prefetch(head_block<S, Count> const& block,
                                             std::size_t i) noexcept {
-  block.template prefetch<64 / dot_codes<S>::bytes>(i / dot_codes<S>::bytes);
+  for (std::size_t s = 0; s < Count; ++s)
+    block.template prefetch<64 / dot_codes<S>::bytes>(s, i / dot_codes<S>::bytes);
 }
 /// 64 bytes of numbers, from byte i on. Codes are made signed by subtracting 128, or unsigned by
 /// adding it.
@@ -82,8 +84,8 @@ struct code_meanings {
 
   /// Of the tokens within [from, to) of a run.
   void read(auto const& reader, std::size_t from, std::size_t to) {
-    std::ranges::fill(factors, 1.0f);
     if constexpr (dot_codes<S>::has_scale) {
+      std::ranges::fill(factors, 1.0f);
       for (auto i = from; i < to; ++i) {  // in the order of memory
         for (std::size_t first = 0; first < factors.size(); first += near_tokens) {
           auto const* const scale = reader.head_of(i, first / near_tokens);
@@ -92,7 +94,11 @@ struct code_meanings {
         }
       }
     } else {
-      reader.multiply_near(from, to, 1, factors.data());
+      std::array<float, near_tokens> of_head;
+      for (std::size_t first = 0; first < factors.size(); first += near_tokens) {
+        reader.find_factors(from, first / near_tokens, 1.0f, of_head);
+        std::ranges::copy(of_head, factors.data() + first);
+      }
     }
   }
   /// Asks for those of the next tokens that will be near, from each place in a block of Count.

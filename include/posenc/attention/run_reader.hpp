@@ -86,20 +86,23 @@ struct head_codes<F> : head_codes<float> {
   static constexpr bool decodes = true;
 };
 
-/// Heads of Count tokens, and others that are read a little later.
+/// Heads of Count tokens, and where one of other tokens is, which is read a little later: looked up
+/// as it is needed, since so many addresses would not stay in registers.
 template <class S, std::size_t Count>
 struct head_block {
   using codes = head_codes<S>;
   using element = typename codes::element;
-  std::array<element const*, Count> heads, later;
+  std::array<element const*, Count> heads;
+  element const* const* later;  ///< first heads of Count tokens
+  std::ptrdiff_t later_head;    ///< behind them
 
-  /// Asks for Numbers numbers, from i on, of the heads that are read later.
+  /// Asks for Numbers numbers, from i on, of head s of those that are read later.
   template <std::size_t Numbers>
-  [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
+  [[gnu::always_inline]] void prefetch(std::size_t s, std::size_t i) const noexcept {
     constexpr auto of_line = 64 / sizeof(element);
     if (of_line > Numbers && i % of_line != 0) return;
-    for (std::size_t s = 0; s < Count; ++s)
-      for (std::size_t n = 0; n < Numbers; n += of_line) prefetch_into_l1(later[s] + i + n);
+    for (std::size_t n = 0; n < Numbers; n += of_line)
+      prefetch_into_l1(later[s] + later_head + i + n);
   }
 };
 
@@ -117,17 +120,15 @@ class run_reader {
 
  public:
   run_reader(Heads const& cache, token_run const& run)
-      : cache_(cache),
-        run_(run),
-        count_((run.count + AtOnce - 1) / AtOnce * AtOnce),
-        heads_(cache.heads()) {
+      : cache_(cache), run_(run), count_(rounded_up(run.count, AtOnce)), heads_(cache.heads()) {
     if constexpr (codes::decodes) {
       decoded_.resize(AtOnce * cache.head_dim());
     } else {
       for (std::size_t i = 0; i < count_; ++i) tokens_[i] = address(token(i), 0);
       if (heads_ > 1) stride_ = address(run.first, 1) - address(run.first, 0);
       if constexpr (codes::has_factors && is_scaled) {
-        for (std::size_t i = 0; i < run.count; ++i) scales_[i] = cache.scales(token(i), 0);
+        for (std::size_t i = 0; i < rounded_up(run.count, near_tokens); ++i)
+          scales_at(i) = cache.scales(token(i), 0);
         if (heads_ > 1) scale_stride_ = cache.scales(run.first, 1) - cache.scales(run.first, 0);
       }
       auto const bytes = cache.head_dim() * sizeof(element) *
@@ -142,27 +143,28 @@ class run_reader {
   }
   /// Calls act(head, i, block) for [from, to), in reading order. i: of the first token in the run.
   [[gnu::always_inline]] void read(std::size_t from, std::size_t to, auto const& act) {
-    for (auto i = from; i < to; i += AtOnce)
-      for (std::size_t head = 0; head < heads_; ++head) act(head, i, at(i, head));
-  }
-  /// numbers[place] *= the factor of its head, if there are some, of those within [from, to). rows:
-  /// [heads][rows][near_tokens].
-  template <class T>
-  void multiply_near([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t to,
-                     [[maybe_unused]] std::size_t rows, [[maybe_unused]] T* near) const {
-    if constexpr (codes::has_factors) {
-      std::array<T, near_tokens> factors{};
-      for (std::size_t head = 0; head < heads_; ++head, near += rows * near_tokens) {
-        if constexpr (is_scaled) {
-          for (auto i = from; i < to; ++i)
-            factors[near_place(i - from)] = cache_.format().factor(
-                scales_[i] + static_cast<std::ptrdiff_t>(head) * scale_stride_);
-        } else {
-          factors.fill(cache_.format().factor());
+    for (auto i = from; i < to; i += AtOnce) {
+      if constexpr (codes::has_factors && is_scaled) {
+        if (i + near_tokens < run_.count) {
+          for (std::size_t s = 0; s < AtOnce; ++s) prefetch_into_l1(scales_at(i + near_tokens + s));
         }
-        for (std::size_t r = 0; r < rows; ++r)
-          for (std::size_t n = 0; n < near_tokens; ++n) near[r * near_tokens + n] *= factors[n];
       }
+      for (std::size_t head = 0; head < heads_; ++head) act(head, i, at(i, head));
+    }
+  }
+  /// scale times the factors of a head of those from `from` on, each at its place near.
+  template <class T>
+  void find_factors([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t head, T scale,
+                    std::array<T, near_tokens>& factors) const noexcept {
+    if constexpr (codes::has_factors && is_scaled) {
+      auto const* const scales = scales_.data() + from;
+      auto const of_head = static_cast<std::ptrdiff_t>(head) * scale_stride_;
+#pragma GCC unroll 8
+      for (std::size_t n = 0; n < near_tokens; ++n)
+        factors[n] = scale * cache_.format().factor(scales[n] + of_head);
+    } else {
+      if constexpr (codes::has_factors) scale *= cache_.format().factor();
+      factors.fill(scale);
     }
   }
 
@@ -177,6 +179,12 @@ class run_reader {
       return cache_(token, head).data();
     }
   }
+  std::byte const*& scales_at(std::size_t i) noexcept {
+    return scales_[i / near_tokens * near_tokens + near_place(i % near_tokens)];
+  }
+  static constexpr std::size_t rounded_up(std::size_t n, std::size_t to) noexcept {
+    return (n + to - 1) / to * to;
+  }
   [[gnu::always_inline]] block at(std::size_t i, std::size_t head) {
     block b;
     if constexpr (codes::decodes) {
@@ -184,16 +192,16 @@ class run_reader {
       for (std::size_t s = 0; s < AtOnce; ++s) {
         std::span const decoded(decoded_.data() + s * dims, dims);
         cache_.read(token(i + s), head, decoded);
-        b.heads[s] = b.later[s] = decoded.data();
+        b.heads[s] = tokens_[s] = decoded.data();
       }
+      b.later = tokens_.data(), b.later_head = 0;
     } else {
       auto next = i + ahead_, next_head = head + heads_ahead_;
       if (next_head >= heads_) next += AtOnce, next_head -= heads_;
       if (next >= count_) next = i, next_head = head;
-      for (std::size_t s = 0; s < AtOnce; ++s) {
-        b.heads[s] = head_of(i + s, head);
-        b.later[s] = head_of(next + s, next_head);
-      }
+      for (std::size_t s = 0; s < AtOnce; ++s) b.heads[s] = head_of(i + s, head);
+      b.later = tokens_.data() + next;
+      b.later_head = static_cast<std::ptrdiff_t>(next_head) * stride_;
     }
     return b;
   }
@@ -203,8 +211,33 @@ class run_reader {
   std::size_t count_, heads_, ahead_ = 0, heads_ahead_ = 0;
   std::ptrdiff_t stride_ = 0, scale_stride_ = 0;
   std::array<element const*, tokens_of_run> tokens_;
-  std::array<std::byte const*, is_scaled ? tokens_of_run : 0> scales_;
+  std::array<std::byte const*, is_scaled ? tokens_of_run : 0> scales_;  // by near_place
   std::vector<float> decoded_;
 };
+
+/// to[n] = x[n] times scale and its factor, of the tokens within [from, end), for each of the
+/// columns, `rows` of a head, with {to, x} = places(column, token, place). Factors are found a head
+/// before they are needed: what is stored one by one is slow to load at once.
+template <std::floating_point T>
+[[gnu::always_inline]] inline void multiply_near(auto const& reader, token_run const& run,
+                                                 std::size_t from, std::size_t end,
+                                                 std::size_t heads, std::size_t rows, T scale,
+                                                 auto const& places) noexcept {
+  std::array<std::array<T, near_tokens>, 2> factors;
+  for (std::size_t next = 0; next <= heads; ++next) {
+    if (next < heads) reader.find_factors(from, next, scale, factors[next % 2]);
+    auto const head = next - 1;
+    for (auto c = head * rows; next > 0 && c < next * rows; ++c) {
+      run.for_neighbours(from, end, [&](std::size_t token, std::size_t place, auto count) {
+        auto const [to, x] = places(c, token, place);
+        auto const* const of_tokens = factors[head % 2].data() + place;
+        std::size_t n = 0;
+        for (; n + lanes<T>::size <= count; n += lanes<T>::size)
+          lanes<T>::store(to + n, lanes<T>::load(x + n) * lanes<T>::load(of_tokens + n));
+        for (; n < count; ++n) to[n] = x[n] * of_tokens[n];
+      });
+    }
+  }
+}
 
 }  // namespace posenc::detail

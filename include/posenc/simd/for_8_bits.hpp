@@ -44,25 +44,28 @@ inline void load_integers(std::uint8_t const* from, __m256& x) noexcept {
   x = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
 }
 #endif
+// E4M3 as halves of the same sign, exponent and fraction bits: 2^-8 times the number, exactly. Bit
+// 14 of a word, its sign again, is cleared; of NaN, whose lower bits are ones, a carry turns it
+// over.
 #if defined(__AVX512F__) && defined(__AVX2__)
-// E4M3 as halves of the same sign, exponent and fraction bits: 2^-8 times the number, exactly.
 inline void load_e4m3(void const* from, __m512& x) noexcept {
   auto const bytes = _mm_loadu_si128(static_cast<__m128i const*>(from));
   auto const words = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7),
-             magnitude = _mm256_set1_epi16(0x3f80),
-             nan = _mm256_cmpeq_epi16(_mm256_and_si256(words, magnitude), magnitude),
-             halves = _mm256_andnot_si256(_mm256_set1_epi16(0x4000), words);
-  x = _mm512_cvtph_ps(_mm256_or_si256(halves, _mm256_srli_epi16(nan, 1)));
+             sum = _mm256_add_epi16(words, _mm256_set1_epi16(0x80)),
+             second = _mm256_set1_epi16(0x4000);
+#if defined(__AVX512VL__)
+  x = _mm512_cvtph_ps(_mm256_ternarylogic_epi64(words, sum, second, 0x78));
+#else
+  x = _mm512_cvtph_ps(_mm256_xor_si256(words, _mm256_and_si256(sum, second)));
+#endif
 }
 #endif
 #if defined(__F16C__) && defined(__AVX2__)
 inline void load_e4m3(void const* from, __m256& x) noexcept {
   auto const bytes = _mm_loadl_epi64(static_cast<__m128i const*>(from));
   auto const words = _mm_slli_epi16(_mm_cvtepi8_epi16(bytes), 7),
-             magnitude = _mm_set1_epi16(0x3f80),
-             nan = _mm_cmpeq_epi16(_mm_and_si128(words, magnitude), magnitude),
-             halves = _mm_andnot_si128(_mm_set1_epi16(0x4000), words);
-  x = _mm256_cvtph_ps(_mm_or_si128(halves, _mm_srli_epi16(nan, 1)));
+             sum = _mm_add_epi16(words, _mm_set1_epi16(0x80));
+  x = _mm256_cvtph_ps(_mm_xor_si128(words, _mm_and_si128(sum, _mm_set1_epi16(0x4000))));
 }
 #endif
 #endif
