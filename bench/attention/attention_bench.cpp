@@ -14,12 +14,10 @@
 //     queries and sums 16 bytes behind a line                1.2 and 1.5 times as slow
 //     16 values at once instead of 8                         level
 //     8 rows at once                     bfloat16 1.12 to 1.3 times as slow, E4M3 .88 of the time
-//     one head of 64 tokens, then the next          1.25 times as slow from memory; in the caches
-//     level sums of 4 rows side by side; prefetches around caches; weights of outputs prefetched
-//     level
-// An int8 pair of products by hand, of dense pages alone, takes .90 of the time here: 88
-// instructions per head and key for 119; g++ keeps fewer addresses in registers where dims and
-// pages are any.
+//     one head of 64 tokens, then the next                   1.25 times as slow from memory
+//     sums of 4 rows side by side; prefetches around caches; weights of outputs prefetched    level
+// Two products of int8 by hand, of dense pages alone, take .87 to .93 of the time here: g++ keeps
+// fewer addresses in registers where dims and pages are any.
 // Of the dot products that a caller names, at 4096 keys, ns per head and key:
 //     values of bfloat16 in pairs, weights as bfloat16       2.0 for 2.1 exactly: left out
 //     queries of 16 bits as two of 8                         scores 2.0 for .74 in the caches
