@@ -251,6 +251,20 @@ TEST(dot_products, have_the_error_that_they_state) {
   has_the_stated_error<false>(posenc::numbers_of<posenc::bfloat16>{});
 }
 
+// A power of 2 in the scale of values is one in the outputs, near the least scales too.
+TEST(dot_products, have_small_values_as_exactly_as_large_ones) {
+  constexpr std::size_t n = 70, dim = 40, q_heads = 8;
+  random_cache<posenc::int8_static> cache({0x1p-7f}, n, dim);
+  auto const q = numbers::random<float>(q_heads * dim, 1);
+  heads_view<float const> const query(q.data(), {1, q_heads, dim});
+  posenc::dot_products const named(cache.view());
+  auto const outputs = posenc::attention(query, named, named, posenc::nope()).outputs;
+  cache.format.scale = 0x1p-105f;
+  posenc::dot_products const of_small(cache.view());
+  auto const got = posenc::attention(query, named, of_small, posenc::nope()).outputs;
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], outputs[i] * 0x1p-98f) << i;
+}
+
 TEST(dot_products, are_of_views_of_bfloat16_in_pages_and_not) {
   constexpr std::size_t n = 70, dim = 40;
   random_cache<posenc::numbers_of<posenc::bfloat16>> const cache({}, n, dim, 1);

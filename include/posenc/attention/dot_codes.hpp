@@ -163,7 +163,7 @@ struct dot_queries {
 inline float make_codes(float const* near, std::byte* codes) noexcept {
   // As integers without a sign, negative numbers and NaN are larger than others.
   auto const most = largest_bits(near, near_tokens);
-  auto const unit = std::bit_cast<float>(most) / 255, inverse = unit > 0x1p-100f ? 1 / unit : 0.0f;
+  auto const unit = std::bit_cast<float>(most) / 255, inverse = unit >= 0x1p-126f ? 1 / unit : 0.0f;
   code_bits<lanes<float>::number>::bits all(0u);
   for (int s = 0; s < static_cast<int>(streams); ++s) {
     auto const weights = lanes<float>::load(near + static_cast<std::size_t>(s) * near_in_stream);

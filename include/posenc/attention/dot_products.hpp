@@ -54,8 +54,8 @@ struct found_in_detail {};  // so that attention finds what is below
 ///     sum_t m / 510 |c_t|                m: that largest one; c_t: a code, or one of u8 less 128
 ///
 /// Values of bfloat16 are not rounded: that gained nothing. All this beside the rounding of sums in
-/// float; subnormal bfloat16 count as 0. A query of 8 bits with a NaN or an infinity has outputs of
-/// NaN. The same bits for any split and any pages.
+/// float; subnormal bfloat16 count as 0, and so do weights if m is below 2^-118. A query of 8 bits
+/// with a NaN or an infinity has outputs of NaN. The same bits for any split and any pages.
 ///
 /// Such products are made by AVX512-VNNI and AVX512-BF16, and where attention reads keys in place:
 /// up to 8 rows per kv head (a step of decoding), and no encoding acts on keys. All else, prompts
