@@ -231,10 +231,10 @@ template <std::floating_point T>
       run.for_neighbours(from, end, [&](std::size_t token, std::size_t place, auto count) {
         auto const [to, x] = places(c, token, place);
         auto const* const of_tokens = factors[head % 2].data() + place;
-        std::size_t n = 0;
-        for (; n + lanes<T>::size <= count; n += lanes<T>::size)
+        auto const whole = count / lanes<T>::size * lanes<T>::size;
+        for (std::size_t n = 0; n < whole; n += lanes<T>::size)
           lanes<T>::store(to + n, lanes<T>::load(x + n) * lanes<T>::load(of_tokens + n));
-        for (; n < count; ++n) to[n] = x[n] * of_tokens[n];
+        for (auto n = whole; n < count; ++n) to[n] = x[n] * of_tokens[n];
       });
     }
   }
