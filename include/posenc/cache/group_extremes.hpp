@@ -46,6 +46,19 @@ struct stored_groups {
   T const& operator[](std::size_t i) const noexcept { return lanes[i * step]; }
 };
 
+/// x / y, rounded once: by xsimd, NEON's is of an estimate.
+[[gnu::always_inline]] inline group_numbers divided(group_numbers const& x,
+                                                    group_numbers const& y) noexcept {
+#if defined(__ARM_NEON) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+  float a[number_groups::most], b[number_groups::most];
+  code_lanes::store(a, x), code_lanes::store(b, y);
+  for (std::size_t i = 0; i < number_groups::most; ++i) a[i] /= b[i];
+  return code_lanes::load(a);
+#else
+  return x / y;
+#endif
+}
+
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 /// Lanes alternate: the greatest of two of x, of two of y, ...
 template <class Arch, class Batch = xsimd::batch<float, Arch>>
