@@ -27,7 +27,8 @@ POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// The numbers of a head: from which byte on, how many bytes each; whether codes have a sign.
+/// How a head stores its numbers: the first byte, bytes per number; whether these are integers,
+/// have a sign, and have a scale before them.
 template <class S>
 struct dot_codes {  // bfloat16
   static constexpr std::size_t first = 0, bytes = 2;
@@ -48,21 +49,20 @@ struct dot_codes<u8_per_head> : dot_codes<int8_static> {
   static constexpr bool are_signed = false, has_scale = true;
 };
 
-/// Calls step(byte, which are loaded) for the bytes of a head's numbers, 64 at once.
+/// Calls step(byte, mask) for each 64 bytes of a head's numbers. mask: of those within the head.
 template <class S>
 [[gnu::always_inline]] inline void in_registers(std::size_t dims, auto const& step) noexcept {
   auto const bytes = dims * dot_codes<S>::bytes;
   for (std::size_t i = 0; i < bytes; i += 64) step(i, first_bytes(bytes - i));
 }
-/// Asks for 64 bytes, from byte i on, of the heads that are read later.
+/// Prefetches 64 bytes, from byte i on, of the heads that are read later.
 template <class S, std::size_t Count>
 [[gnu::always_inline]] inline void prefetch(head_block<S, Count> const& block,
                                             std::size_t i) noexcept {
   for (std::size_t s = 0; s < Count; ++s)
     block.template prefetch<64 / dot_codes<S>::bytes>(s, i / dot_codes<S>::bytes);
 }
-/// 64 bytes of numbers, from byte i on. Codes are made signed by subtracting 128, or unsigned by
-/// adding it.
+/// 64 bytes of numbers, from byte i on; codes as signed bytes, or as unsigned ones.
 template <class S, bool Signed>
 [[gnu::always_inline]] inline auto load_codes(auto const* head, std::size_t i,
                                               loaded_bytes which) noexcept {
@@ -74,7 +74,7 @@ template <class S, bool Signed>
   return x;
 }
 
-/// What unsigned codes of near tokens stand for: (code - offset) factor, [heads][near_tokens] each.
+/// What unsigned codes of near tokens mean: (code - offset) factor. Both are [heads][near_tokens].
 template <class S>
 struct code_meanings {
   std::vector<float> offsets, factors;
@@ -101,7 +101,7 @@ struct code_meanings {
       }
     }
   }
-  /// Asks for those of the next tokens that will be near, from each place in a block of Count.
+  /// Prefetches the scales of Count tokens that will be near next, one turn after token i.
   template <std::size_t Count>
   [[gnu::always_inline]] static void prefetch_next(auto const& reader, std::size_t head,
                                                    std::size_t i, std::size_t tokens) noexcept {
@@ -110,7 +110,8 @@ struct code_meanings {
         prefetch_into_l1(reader.head_of(std::min(n, tokens - 1), head));
     }
   }
-  /// Makes products with unsigned codes what they stand for; sum: of the query's codes.
+  /// Products of a query with unsigned codes become products with what these mean. sum: of the
+  /// query's codes.
   void apply(float* products, std::size_t head, float sum) const noexcept {
     for (std::size_t n = 0; n < near_tokens; n += 16) {
       auto const at = head * near_tokens + n;
@@ -119,7 +120,8 @@ struct code_meanings {
                                             lanes<float>::load(factors.data() + at));
     }
   }
-  /// weights *= factors. The sum of what weights make of signed codes of 0.
+  /// weights *= factors. Returns the sum of weight (128 - offset), which outputs of signed codes
+  /// lack.
   float multiply(float* weights, std::size_t head) const noexcept {
     lanes<float>::number sum(0.0f);
     for (std::size_t n = 0; n < near_tokens; n += 16) {
@@ -158,8 +160,9 @@ struct dot_queries {
   }
 };
 
-/// codes: near weights in units of the result, their largest / 255, four of a turn through the
-/// streams after another. NaN unless all weights are finite and not negative.
+/// Rounds near weights to codes of 8 bits and returns their unit, the largest weight / 255. The
+/// codes of one token of each stream are neighbours. NaN unless all weights are finite and not
+/// negative.
 inline float make_codes(float const* near, std::byte* codes) noexcept {
   // As integers without a sign, negative numbers and NaN are larger than others.
   auto const most = largest_bits(near, near_tokens);

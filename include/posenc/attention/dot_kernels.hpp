@@ -23,8 +23,8 @@ POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// The products of Rows queries and as many keys as make 16, [Rows][keys]; of one query its keys
-/// are in the order of their places. q: a row has `stride` bytes.
+/// The products of Rows queries and 16 / Rows keys, [Rows][keys]; of one query, its keys in the
+/// order of near_place. q: a row has `stride` bytes.
 template <std::size_t Rows, class S>
 [[gnu::always_inline]] inline auto dots(std::byte const* q, std::size_t stride,
                                         head_block<S, 16 / Rows> const& k,
@@ -95,8 +95,8 @@ void dot_scores(float* scores, float scale, float const* q, std::size_t rows, au
   });
 }
 
-/// sums[r] += weights[r] v, for `rows` rows of one head. A row of sums is `stride` long, 64 of them
-/// in the order of in_turn. weights: as make_codes has them, from those of the first token on.
+/// sums[r] += weights[r] v, for `rows` rows of one head. A row of sums has `stride` numbers, each
+/// 64 in the order of in_turn. weights: codes of make_codes, from those of the first token on.
 template <class S, std::size_t Count>
 [[gnu::always_inline]] inline void add_dots(std::int32_t* sums, std::size_t stride,
                                             std::byte const* weights, std::size_t rows,
@@ -137,7 +137,7 @@ inline void take_dots(float* sums, float unit, std::int32_t* dots, std::size_t s
     integer_sums::store(dots + n, integer_sums::number{});
   }
 }
-/// to += sums, which are in the order of in_turn, and `plain` each.
+/// to[i] += plain + the sum of dim i, where sums are in the order of in_turn.
 inline void add_in_order(float* to, float const* sums, float plain, std::size_t dims) noexcept {
   for (std::size_t i = 0; i < dims; i += 4) {
     auto const* const four = sums + i / 64 * 64 + i / 4 % 4 * 16 + i % 64 / 16 * 4;

@@ -86,17 +86,17 @@ struct head_codes<F> : head_codes<float> {
   static constexpr bool decodes = true;
 };
 
-/// Heads of Count tokens, and where one of other tokens is, which is read a little later: looked up
-/// as it is needed, since so many addresses would not stay in registers.
+/// The heads of Count tokens that are read now, and where to look up those that are read a little
+/// later: registers would not hold the addresses of both.
 template <class S, std::size_t Count>
 struct head_block {
   using codes = head_codes<S>;
   using element = typename codes::element;
   std::array<element const*, Count> heads;
-  element const* const* later;  ///< first heads of Count tokens
-  std::ptrdiff_t later_head;    ///< behind them
+  element const* const* later;  ///< head 0 of each later token
+  std::ptrdiff_t later_head;    ///< elements from head 0 to the later head
 
-  /// Asks for Numbers numbers, from i on, of head s of those that are read later.
+  /// Prefetches Numbers numbers, from number i on, of the later head of token s.
   template <std::size_t Numbers>
   [[gnu::always_inline]] void prefetch(std::size_t s, std::size_t i) const noexcept {
     constexpr auto of_line = 64 / sizeof(element);
@@ -152,7 +152,7 @@ class run_reader {
       for (std::size_t head = 0; head < heads_; ++head) act(head, i, at(i, head));
     }
   }
-  /// scale times the factors of a head of those from `from` on, each at its place near.
+  /// factors[near_place(n)] = scale times the factor of a head of token from + n of the run.
   template <class T>
   void find_factors([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t head, T scale,
                     std::array<T, near_tokens>& factors) const noexcept {
@@ -215,9 +215,10 @@ class run_reader {
   std::vector<float> decoded_;
 };
 
-/// to[n] = x[n] times scale and its factor, of the tokens within [from, end), for each of the
-/// columns, `rows` of a head, with {to, x} = places(column, token, place). Factors are found a head
-/// before they are needed: what is stored one by one is slow to load at once.
+/// Multiplies scores or weights by `scale` and by the factors of their tokens, those within
+/// [from, end) of a run, in `rows` columns per head: to[n] = x[n] scale factor[n], with
+/// {to, x} = places(column, token, place). The factors of the next head are stored before those of
+/// this one are loaded: a register that is loaded from numbers stored one by one waits for them.
 template <std::floating_point T>
 [[gnu::always_inline]] inline void multiply_near(auto const& reader, token_run const& run,
                                                  std::size_t from, std::size_t end,

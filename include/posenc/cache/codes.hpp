@@ -209,9 +209,9 @@ template <class Lanes = code_lanes>
              [&](auto const& code) POSENC_INLINED { return product(signed_number(code), scale); });
 }
 
-/// The nearest integer, ties to even, and 0x4b40'0000, for |x| < 2^22; larger for larger ones, up
-/// to infinity; of NaN, with a low byte of 0. In integers: compilers keep it as it stands under
-/// -ffast-math.
+/// The nearest integer, ties to even, plus nearest_of_0, for |x| < 2^22. Greater x, up to infinity,
+/// give greater results; NaN gives one with a low byte of 0. The sum is read as an integer, so that
+/// -ffast-math does not take it apart.
 inline constexpr std::int32_t nearest_of_0 = 0x4b40'0000;
 template <class Number>
 [[gnu::always_inline]] constexpr auto nearest(Number const& x) noexcept {
@@ -225,7 +225,7 @@ template <class Number>
   auto const all = b::as_bits(x), m = all & u32(0x7fff'ffffu), most = b::as_bits(Number(512.0f));
   return b::as_number(where_below(m, most, m, most) | (all & u32(0x8000'0000u)));
 }
-/// Towards zero, for |x| < 512; of infinity and NaN, an integer of low byte 0, as x86 converts
+/// x rounded towards zero, for |x| < 512. Infinity and NaN give a low byte of 0, as x86 converts
 /// them.
 template <class Number>
 [[gnu::always_inline]] constexpr auto truncated_to_integer(Number const& x) noexcept {
@@ -234,7 +234,8 @@ template <class Number>
 #endif
   return towards_zero(within_512(x));
 }
-/// The nearest integer, ties away from zero, as C's roundf; of what is above.
+/// The nearest integer, ties away from zero, as C's roundf, for |x| < 512; infinity and NaN as
+/// above.
 template <class Number>
 [[gnu::always_inline]] constexpr auto nearest_away(Number const& x) noexcept {
   using b = code_bits<Number>;

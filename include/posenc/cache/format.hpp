@@ -72,7 +72,8 @@ template <class Number>
   std::memcpy(to, &x, sizeof x);
 }
 
-/// Some heads, and where they go: as encoded_heads::write_some has them.
+/// Some heads to be encoded: where their numbers are, and where codes and scales go. Strides lead
+/// from head to head, those of codes and scales in bytes.
 struct heads_to_encode {
   float const* numbers;
   std::ptrdiff_t stride;

@@ -1,5 +1,5 @@
-// The largest numbers of groups that are encoded with one scale each, some groups at once: what
-// registers have of them is compared across all, and none waits for the other's division.
+// The largest magnitude, or the range, of each group of numbers that shares a scale. Several groups
+// are taken at once: they share the last comparisons within a register, and the divisions.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// As many groups as a register has numbers, or fewer, of `size` numbers each.
+/// Some groups of `size` numbers each, at most as many groups as a register has numbers.
 struct number_groups {
   float const* first;
   std::ptrdiff_t stride;  ///< from one to the next
@@ -33,8 +33,9 @@ inline number_groups next_heads(heads_to_encode const& heads) noexcept {
   return {heads.numbers, heads.stride, heads.head_dim, std::min(heads.count, number_groups::most)};
 }
 
-/// A number of each group, in a register or, where there are none, alone; in memory.
+/// One number per group, in a register; where the CPU has none, of one group.
 using group_numbers = code_lanes::number;
+/// The same in memory.
 template <class T = float>
 struct stored_groups {
   T lanes[number_groups::most];
@@ -46,7 +47,7 @@ struct stored_groups {
   T const& operator[](std::size_t i) const noexcept { return lanes[i * step]; }
 };
 
-/// x / y, rounded once: by xsimd, NEON's is of an estimate.
+/// x / y, rounded once. On NEON xsimd divides by an estimate of 1 / y, which is off by an ulp.
 [[gnu::always_inline]] inline group_numbers divided(group_numbers const& x,
                                                     group_numbers const& y) noexcept {
 #if defined(__ARM_NEON) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
@@ -60,7 +61,7 @@ struct stored_groups {
 }
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
-/// Lanes alternate: the greatest of two of x, of two of y, ...
+/// Lane 2 i: the greater of lanes i and i + size / 2 of x. Lane 2 i + 1: the same of y.
 template <class Arch, class Batch = xsimd::batch<float, Arch>>
 requires requires(Batch x) { zip(x.data, x.data); }
 [[gnu::always_inline]] inline auto zipped(xsimd::batch<std::int32_t, Arch> const& x,
@@ -71,14 +72,15 @@ requires requires(Batch x) { zip(x.data, x.data); }
 }
 #endif
 
-/// The greatest of integers that are made of the bits of each number of a group: Kinds of them.
+/// Of each group, the greatest of the integers that are made of the bits of its numbers. Kinds
+/// integers are made of a number, and each kind has its greatest.
 template <std::size_t Kinds>
 struct greatest_of {
   using integers = decltype(signed_bits(group_numbers()));
-  integers kind[Kinds];
-  std::size_t step;  ///< group i has lane i * step
+  integers kind[Kinds];  ///< the greatest of each kind, one per group
+  std::size_t step;      ///< group i has lane i * step
 
-  /// make(bits): an array of Kinds integers, in registers or alone.
+  /// make(bits): an array of Kinds integers, or of registers of them.
   [[gnu::always_inline]] greatest_of(number_groups const& groups, auto const& make) noexcept {
     constexpr auto most = number_groups::most;
     if (groups.count == 1) {
@@ -123,7 +125,7 @@ struct greatest_of {
     }
   }
 
-  // Makes of the lanes of Count registers one register, whose lanes have the greatest.
+  // Reduces Count registers to x[0]: lane i * step is the greatest lane of register i.
   template <std::size_t Count, class Integers>
   [[gnu::always_inline]] static void fold(Integers* x) noexcept {
     constexpr auto size = code_lanes::size;
@@ -152,7 +154,7 @@ struct greatest_of {
   }
 };
 
-/// The largest magnitudes, compared as bits: NaN is larger than infinity.
+/// The largest magnitude of each group, compared as integers: NaN is larger than infinity.
 struct largest_magnitudes {
   group_numbers most;
   std::size_t step;
@@ -171,8 +173,8 @@ struct largest_magnitudes {
   return stored_groups<>(found.most, found.step)[0];
 }
 
-/// The least and the most of each group. Numbers are compared as integers in their order, in which
-/// NaN is beyond infinity.
+/// The least and the greatest number of each group. They are compared as integers that have the
+/// order of floats, where NaN is beyond infinity.
 struct group_ranges {
   group_numbers least, most;
   std::size_t step;

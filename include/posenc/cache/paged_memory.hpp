@@ -1,4 +1,4 @@
-// The bytes of a cache's pages: where they are, and whether two of them meet.
+// Where the pages of a cache lie in memory, and whether those of two caches overlap.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// What views of a cache count in: they compute with none.
+/// The unit of a cache's views. Nothing is computed with it.
 struct [[gnu::may_alias]] cached_byte {
   std::byte value;
 };
@@ -23,7 +23,7 @@ struct [[gnu::may_alias]] cached_byte {
 template <>
 struct storage_format<detail::cached_byte> : stored_as<detail::cached_byte> {};
 
-/// Addresses of pages, which other pages with the same stride may stand between.
+/// The addresses of pages that have one stride. Pages of another cache may lie between them.
 struct paged_memory {
   memory_range all = {};    ///< from the first page to the last
   std::uintptr_t page = 0,  ///< bytes from a page's lowest to its highest
@@ -37,7 +37,7 @@ struct paged_memory {
   }
 };
 
-/// Bytes of pages: the first one of the first page, and how far it is to others.
+/// The first byte of the first page, and the strides to all others.
 template <class Void>
 struct bytes_at {
   Void* data;             ///< void*, or void const* to read

@@ -20,7 +20,7 @@ namespace posenc::inline POSENC_TARGET {
 /// How q8_0 rounds: quantize_row_q8_0_ref in ggml's own words, or its code for AVX2.
 enum class q8_0_writer { reference, avx2 };
 
-/// ggml's q8_0, of llama.cpp and its kin [ggml-quants.c, quantize_row_q8_0_ref]:
+/// q8_0 of ggml, which llama.cpp stores [ggml-quants.c, quantize_row_q8_0_ref]:
 ///
 ///     d = |x|max / 127 of 32 numbers;   code = x (1 / d), to the nearest, ties away from zero
 ///     avx2: x (127 / |x|max), ties to even;   read as code half(d)

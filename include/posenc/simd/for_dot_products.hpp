@@ -30,8 +30,9 @@ POSENC_QUIET_BEGIN
 
 using register_of_bytes = __m512i;
 
-/// Which of 64 bytes are loaded; the others are 0.
+/// A mask of the bytes that load_64 loads; it makes the others 0.
 using loaded_bytes = __mmask64;
+/// The first `count` bytes, or all 64.
 [[gnu::always_inline]] inline loaded_bytes first_bytes(std::size_t count) noexcept {
   return count < 64 ? ~(~std::uint64_t{0} << count) : ~std::uint64_t{0};
 }
@@ -47,19 +48,21 @@ using loaded_bytes = __mmask64;
   std::memcpy(&bytes, from, 4);
   return _mm512_set1_epi32(bytes);
 }
-/// Bytes from -128 to 127, 128 larger; those from 0 to 255, 128 less.
+/// Makes signed bytes unsigned by adding 128, and unsigned ones signed by subtracting it.
 [[gnu::always_inline]] inline __m512i other_sign(__m512i x) noexcept {
   return _mm512_xor_si512(x, _mm512_set1_epi8(-128));
 }
 
-/// The bits of `count` floats that are largest as integers without a sign. count: of registers.
+/// The largest of `count` floats, compared as unsigned integers of the same bits. count: a multiple
+/// of 16.
 inline std::uint32_t largest_bits(float const* x, std::size_t count) noexcept {
   auto most = _mm512_setzero_si512();
   for (std::size_t i = 0; i < count; i += 16) most = _mm512_max_epu32(most, load_64(x + i));
   return _mm512_reduce_max_epu32(most);
 }
 
-/// Bytes of four registers in turn; in quarter L of to[j] are those from 16 L + 4 j on.
+/// Interleaves the bytes of four registers. Quarter L of to[j] has bytes 16 L + 4 j to
+/// 16 L + 4 j + 3 of each: first the four bytes 16 L + 4 j, one of each register.
 [[gnu::always_inline]] inline void in_turn(__m512i const* x, __m512i* to) noexcept {
   auto const low = _mm512_unpacklo_epi8(x[0], x[1]), high = _mm512_unpackhi_epi8(x[0], x[1]),
              other_low = _mm512_unpacklo_epi8(x[2], x[3]),
@@ -68,8 +71,8 @@ inline std::uint32_t largest_bits(float const* x, std::size_t count) noexcept {
   to[2] = _mm512_unpacklo_epi16(high, other_high), to[3] = _mm512_unpackhi_epi16(high, other_high);
 }
 
-/// Sums of products of bytes: sixteen integers. Of a type whose elements they are: between others
-/// g++ moves registers.
+/// Sixteen 32-bit sums of products of bytes. `number` is a vector of 32-bit integers: of __m512i,
+/// g++ would copy registers.
 struct integer_sums {
   using element = std::int32_t;
   using number [[gnu::vector_size(64)]] = element;
@@ -82,10 +85,9 @@ struct integer_sums {
   [[gnu::always_inline]] static lanes<float>::number as_floats(number x) noexcept {
     return lanes<float>::number(_mm512_cvtepi32_ps(reinterpret_cast<__m512i>(x)));
   }
-  /// Integer i of the sum + the products of bytes 4 i to 4 i + 3, unsigned ones and signed ones.
-  [[gnu::always_inline]] static number add(number sum, __m512i of_unsigned,
-                                           __m512i of_signed) noexcept {
-    return as_numbers(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), of_unsigned, of_signed));
+  /// Adds four products to each integer: sum[i] += u[n] s[n] for n from 4 i to 4 i + 3.
+  [[gnu::always_inline]] static number add(number sum, __m512i u, __m512i s) noexcept {
+    return as_numbers(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), u, s));
   }
 
  private:
@@ -98,7 +100,7 @@ struct float_sums : lanes<float> {
   using element = float;
   [[gnu::always_inline]] static number as_floats(number const& x) noexcept { return x; }
 #if defined(__AVX512BF16__)
-  /// Float i of the sum + the products of words 2 i and 2 i + 1.
+  /// Adds two products of bfloat16 to each float: sum[i] += a[n] b[n] for n of 2 i and 2 i + 1.
   [[gnu::always_inline]] static number add(number const& sum, __m512i a, __m512i b) noexcept {
     return number(
         _mm512_dpbf16_ps(sum.data, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b)));
