@@ -3,7 +3,7 @@
 
 #include "posenc/simd/for_dot_products.hpp"
 
-#if defined(__AVX512VNNI__) && defined(__AVX512BW__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(POSENC_HAS_DOT_PRODUCTS)
 
 #include <algorithm>
 #include <array>
@@ -143,7 +143,7 @@ struct dot_queries {
   std::vector<float> scales, sums;  ///< of each query; of its codes
 
   dot_queries(float const* q, std::size_t rows, std::size_t dims)
-      : stride((dims * dot_codes<S>::bytes + 63) / 64 * 64),
+      : stride(rounded_up(dims * dot_codes<S>::bytes, 64)),
         bytes(rows * stride),
         scales(rows, 1),
         sums(rows) {

@@ -3,7 +3,7 @@
 
 #include "posenc/attention/dot_codes.hpp"
 
-#if defined(__AVX512VNNI__) && defined(__AVX512BW__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(POSENC_HAS_DOT_PRODUCTS)
 
 #include <algorithm>
 #include <array>
@@ -141,11 +141,8 @@ inline void take_dots(float* sums, float unit, std::int32_t* dots, std::size_t s
 inline void add_in_order(float* to, float const* sums, float plain, std::size_t dims) noexcept {
   for (std::size_t i = 0; i < dims; i += 4) {
     auto const* const four = sums + i / 64 * 64 + i / 4 % 4 * 16 + i % 64 / 16 * 4;
-    if (i + 4 <= dims) {
-      for (std::size_t n = 0; n < 4; ++n) to[i + n] += four[n] + plain;
-    } else {
-      for (std::size_t n = 0; i + n < dims; ++n) to[i + n] += four[n] + plain;
-    }
+    for (std::size_t n = 0; n < std::min<std::size_t>(4, dims - i); ++n)
+      to[i + n] += four[n] + plain;
   }
 }
 
@@ -154,7 +151,7 @@ template <class S>
 void dot_outputs(float* outputs, float const* weights, std::size_t rows, auto const& v) {
   constexpr std::size_t at_once = 16;
   auto const tokens = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows,
-             stride = (dims + 63) / 64 * 64;
+             stride = rounded_up(dims, 64);
   whole_lines<float> near_memory(columns * near_tokens), sum_memory(columns * stride);
   whole_lines<std::byte> code_memory(columns * near_tokens);
   whole_lines<std::int32_t> dot_memory(columns * stride);

@@ -22,6 +22,10 @@ namespace posenc::inline POSENC_TARGET::detail {
 inline constexpr std::size_t streams = 4, tokens_of_run = 512, near_tokens = 64,
                              near_in_stream = near_tokens / streams;
 
+constexpr std::size_t rounded_up(std::size_t n, std::size_t to) noexcept {
+  return (n + to - 1) / to * to;
+}
+
 /// Some tokens in the order in which they are read: one of each stream, then the next of each.
 struct token_run {
   std::size_t first, length;  ///< tokens of a stream
@@ -181,9 +185,6 @@ class run_reader {
   }
   std::byte const*& scales_at(std::size_t i) noexcept {
     return scales_[i / near_tokens * near_tokens + near_place(i % near_tokens)];
-  }
-  static constexpr std::size_t rounded_up(std::size_t n, std::size_t to) noexcept {
-    return (n + to - 1) / to * to;
   }
   [[gnu::always_inline]] block at(std::size_t i, std::size_t head) {
     block b;

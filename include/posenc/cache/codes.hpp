@@ -234,8 +234,7 @@ template <class Number>
 #endif
   return towards_zero(within_512(x));
 }
-/// The nearest integer, ties away from zero, as C's roundf, for |x| < 512; infinity and NaN as
-/// above.
+/// The nearest integer, ties away from zero, as C's roundf. For the same x.
 template <class Number>
 [[gnu::always_inline]] constexpr auto nearest_away(Number const& x) noexcept {
   using b = code_bits<Number>;

@@ -106,10 +106,7 @@ struct greatest_of {
         auto const made = make(signed_bits(code_lanes::load(from)));
         for (std::size_t k = 0; k < Kinds; ++k) found[k] = greater(found[k], made[k]);
       };
-      std::size_t j = 0;
-      for (; whole - j >= 4 * size; j += 4 * size)
-        unrolled<4>([&](std::size_t n) POSENC_INLINED { take(x + j + n * size); });
-      for (; j < whole; j += size) take(x + j);
+      for (std::size_t j = 0; j < whole; j += size) take(x + j);
       if (rest != 0) {
         float padded[size];
         std::fill_n(std::copy_n(x + whole, rest, padded), size - rest, x[whole]);

@@ -52,7 +52,6 @@ class step_loop {
         if (from == nullptr) break;
         if constexpr (is_plain) {
           if (heads_.scale() == 1) {
-            ask_for_next(token, from, stride, count);
             write(token, head, count, from, stride);
             continue;
           }
@@ -159,14 +158,6 @@ class step_loop {
         return source.token(token + 1) + (from - source.token(token));
     }
     return from;
-  }
-
-  // Prefetches the same heads of the next token, unless gaps are between them.
-  void ask_for_next(std::size_t token, S const* from, std::ptrdiff_t stride,
-                    std::size_t count) const noexcept {
-    auto const* const next = of_next(token, from);
-    if (next != from && stride == static_cast<std::ptrdiff_t>(dim_))
-      prefetch_numbers(std::span(next, count * dim_));
   }
 
   // By the kernel.

@@ -89,7 +89,7 @@ class paged_heads {
   T* token(std::size_t token) const noexcept {
     if (slots_[token] < 0 || heads() == 0) return nullptr;
     auto const slot = static_cast<std::size_t>(slots_[token]);
-    // Most pages have a power of 2 of tokens. A division takes as long as reading 128 bytes.
+    // Most pages have a power of 2 of tokens, where a shift replaces the slower division.
     auto const tokens = page_.tokens(), page = std::has_single_bit(tokens)
                                                    ? slot >> std::countr_zero(tokens)
                                                    : slot / tokens;

@@ -100,12 +100,7 @@ template <class Group, std::size_t Count, class Cursor, class Real>
   groups<Group, Count, false> group;
   group.load(cos, cos + pairs, 0);
   POSENC_NOT_UNROLLED
-  for (; heads != 0; --heads, at.next_head(from_head, to_head)) {
-    auto const gain = *at.gain;  // here, where no store can change it
-    auto head = at;
-    head.gain = &gain;
-    group.turn(head, pairs, 0);
-  }
+  for (; heads != 0; --heads, at.next_head(from_head, to_head)) group.turn(at, pairs, 0);
 }
 
 /// Rotates some heads of one token, which are in L1 or will be, and copies what is not rotated.

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <span>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -30,24 +28,19 @@ namespace detail {
 template <class S>
 [[gnu::always_inline]] inline std::size_t add_squares(S const* head, std::size_t count,
                                                       typename lanes<S>::number& sum) noexcept {
-  constexpr auto size = lanes<S>::size;
   typename lanes<S>::number sums[2] = {arithmetic_t<S>(0), arithmetic_t<S>(0)};
-  auto const add = [&](S const* from) POSENC_INLINED {
+  std::size_t i = 0;
+  for (; i + 2 * lanes<S>::size <= count; i += 2 * lanes<S>::size) {
     typename lanes<S>::number x[2];
-    if constexpr (size == 1) {
-      x[0] = posenc::load(from[0]), x[1] = posenc::load(from[1]);
+    if constexpr (lanes<S>::size == 1) {
+      x[0] = posenc::load(head[i]), x[1] = posenc::load(head[i + 1]);
     } else if constexpr (lanes<S>::free_deinterleave) {
-      lanes<S>::load_pairs(from, x[0], x[1]);
+      lanes<S>::load_pairs(head + i, x[0], x[1]);
     } else {
-      halves::load<lanes<S>>(from, 0, size, x[0], x[1]);
+      halves::load<lanes<S>>(head + i, 0, lanes<S>::size, x[0], x[1]);
     }
     for (std::size_t j = 0; j < 2; ++j) sums[j] = lanes<S>::multiply_add(x[j], x[j], sums[j]);
-  };
-  std::size_t i = 0;
-  // Four turns at once: a loop of few turns takes twice the time of its sums.
-  for (; i + 8 * size <= count; i += 8 * size)
-    unrolled<4>([&](std::size_t j) POSENC_INLINED { add(head + i + 2 * j * size); });
-  for (; i + 2 * size <= count; i += 2 * size) add(head + i);
+  }
   sum = sums[0] + sums[1];
   return i;
 }
@@ -82,10 +75,7 @@ struct head_gains {
         }
         sum = sum + arithmetic_lanes::load(rest);
       }
-      // Of a power of 2 the product has the bits of the quotient, and waits less.
-      auto const dims = static_cast<Real>(head_dim);
-      auto const mean_square =
-          std::has_single_bit(head_dim) ? sum * number(1 / dims) : sum / number(dims);
+      auto const mean_square = sum / number(static_cast<Real>(head_dim));
       arithmetic_lanes::store(
           values + first, number(scale) / arithmetic_lanes::square_root(mean_square + number(eps)));
     }

@@ -4,13 +4,9 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/intrinsics.hpp"
 
 #if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
-#if defined(__AVX__)
-#include <immintrin.h>
-#else
-#include <emmintrin.h>  // immintrin.h takes g++ a third of a second
-#endif
 
 POSENC_QUIET_BEGIN
 

@@ -10,14 +10,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/batch_lanes.hpp"
-
-#if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
-#if defined(__AVX__)
-#include <immintrin.h>
-#else
-#include <emmintrin.h>  // immintrin.h takes g++ a third of a second
-#endif
-#endif
+#include "posenc/simd/intrinsics.hpp"
 
 POSENC_QUIET_BEGIN
 

@@ -8,12 +8,13 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/intrinsics.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
 // Whether there are such instructions for integers, and for bfloat16.
-#if defined(__AVX512VNNI__) && defined(__AVX512BW__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(POSENC_HAS_DOT_PRODUCTS)
 inline constexpr bool multiplies_bytes = lanes<float>::size == 16;
 #else
 inline constexpr bool multiplies_bytes = false;
@@ -24,7 +25,7 @@ inline constexpr bool multiplies_bfloat16 = multiplies_bytes;
 inline constexpr bool multiplies_bfloat16 = false;
 #endif
 
-#if defined(__AVX512VNNI__) && defined(__AVX512BW__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(POSENC_HAS_DOT_PRODUCTS)
 
 POSENC_QUIET_BEGIN
 

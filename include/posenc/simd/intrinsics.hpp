@@ -1,0 +1,15 @@
+// The CPU's own instructions of x86, in registers that xsimd has.
+#pragma once
+
+#include "posenc/core/target.hpp"
+
+#if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(__AVX__)
+#include <immintrin.h>
+#else
+#include <emmintrin.h>  // immintrin.h takes g++ a third of a second
+#endif
+#if defined(__AVX512VNNI__) && defined(__AVX512BW__)
+#define POSENC_HAS_DOT_PRODUCTS  // of bytes
+#endif
+#endif
