@@ -50,6 +50,25 @@ TEST(e4m3, reads_and_writes_every_code) {
   }
 }
 
+// As attention reads it.
+TEST(e4m3, loads_every_code_into_every_lane) {
+  using lanes = posenc::detail::lanes<float>;
+  std::vector<std::byte> head(256 + lanes::size - 1);
+  for (std::size_t i = 0; i < head.size(); ++i) head[i] = static_cast<std::byte>(i % 256);
+  for (std::size_t first = 0; first < 256; ++first) {
+    float numbers[lanes::size];
+    lanes::store(numbers, e4m3::load<lanes>(head.data(), first));
+    for (std::size_t i = 0; i < lanes::size; ++i) {
+      auto const code = static_cast<int>((first + i) % 256);
+      if ((code & 0x7f) != 0x7f) {
+        EXPECT_EQ(numbers[i], e4m3_number(code) * 0x1p-8) << code;
+      } else {
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(numbers[i]) & 0x7fc0'0000u, 0x7fc0'0000u) << code;
+      }
+    }
+  }
+}
+
 TEST(e4m3, rounds_every_tie_to_even_and_its_neighbours_to_the_nearest) {
   constexpr auto far = std::numeric_limits<float>::infinity();
   for (int code = 0; code < 0x7e; ++code)

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -251,6 +252,26 @@ TEST(u8_per_head, is_openvinos_byte_for_byte) {
   EXPECT_EQ(std::bit_cast<std::uint32_t>(float_at(written, 0)), 0x3c008081u);
   EXPECT_EQ(std::bit_cast<std::uint32_t>(float_at(written, 4)), 0x42feffffu);
   EXPECT_EQ(codes_of(written, 8), (std::vector{0, 127, 255, 191, 166, 29}));
+}
+
+// The float nearest to x / y: the double between has twice its digits, so that one rounding counts.
+float quotient(float x, float y) {
+  return static_cast<float>(static_cast<double>(x) / static_cast<double>(y));
+}
+
+TEST(integer_formats, have_quotients_that_are_rounded_once_for_scales) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    auto const head = numbers::random<float>(32, seed);
+    auto const [least, most] = std::ranges::minmax(head);
+    auto const magnitude = std::max(-least, most), scale = quotient(most - least, 255);
+    auto const u8 = encode(u8_per_head{}, head);
+    EXPECT_EQ(float_at(u8, 0), scale);
+    EXPECT_EQ(float_at(u8, 4), quotient(-least, scale));
+    EXPECT_EQ(posenc::detail::number_at<float>(encode(int8_per_head{}, head).scales.data()),
+              quotient(magnitude, 127));
+    EXPECT_EQ(posenc::detail::number_at<std::uint16_t>(encode(q8_0{}, head).codes.data()),
+              half(quotient(magnitude, 127)).bits);
+  }
 }
 
 // ggml's, of f32(sin(.7 i) (1 + .1 i)).
