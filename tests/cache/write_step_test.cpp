@@ -399,10 +399,9 @@ TEST(write_step, takes_keys_and_values_that_share_pages) {
   constexpr std::ptrdiff_t page = 4 * 3 * 72;
   std::vector<std::byte> memory(3 * 2 * page);  // [page][keys, values]
   auto const at = [&](std::ptrdiff_t offset) {
-    return encoded_heads(
-        u8_per_head{},
-        posenc::bytes_at{static_cast<void*>(memory.data() + offset), {2 * page, 3 * 72, 72}},
-        s.pages(), s.of_tokens);
+    return encoded_heads(u8_per_head{},
+                         posenc::bytes_at{memory.data() + offset, {2 * page, 3 * 72, 72}},
+                         s.pages(), s.of_tokens);
   };
   heads_view const keys(k.data(), s.shape()), values(v.data(), s.shape());
   EXPECT_NO_THROW(write_step(rows, rotated<halves>(keys, at(0)), unrotated(values, at(page))));
