@@ -151,6 +151,25 @@ TEST(write_step, writes_the_bytes_that_separate_passes_write) {
                                                            rotary_block::first());
 }
 
+// Where they are aligned the kernel writes them, elsewhere they go by way of floats.
+TEST(write_step, writes_the_same_numbers_where_they_are_not_aligned) {
+  setting const s;
+  auto const k = numbers::random<bfloat16>(5 * s.heads * s.dim);
+  auto const weight = numbers::random<float>(s.dim, 3);
+  cos_sin_rows const rows(geometric(s.dim, 1e4), s.positions);
+  auto const size = 12 * s.heads * s.dim * sizeof(bfloat16);
+  std::vector<std::byte> memory(2 * size + 1);
+  heads_view const keys(k.data(), s.shape());
+  encoded_heads const aligned(posenc::numbers_of<bfloat16>{}, memory.data(), s.pages(),
+                              s.of_tokens),
+      odd(posenc::numbers_of<bfloat16>{}, memory.data() + size + 1, s.pages(), s.of_tokens);
+  write_step(rows, rotated<halves>(keys, aligned).norm({weight, 1e-6f}),
+             rotated<halves>(keys, odd).norm({weight, 1e-6f}));
+  EXPECT_TRUE(std::equal(memory.begin(), memory.begin() + static_cast<std::ptrdiff_t>(size),
+                         memory.begin() + static_cast<std::ptrdiff_t>(size + 1)));
+  EXPECT_NE(memory[0], std::byte{0});
+}
+
 TEST(write_step, is_one_call_for_queries_keys_and_values) {
   setting const s;
   auto q = numbers::random<float>(5 * 6 * 64, 1), k = numbers::random<float>(5 * 3 * 64, 2),

@@ -90,6 +90,17 @@ class encoded_heads {
       }
     }
   }
+  /// Where the heads of a token are from `head` on, as the numbers of a format that is no more, and
+  /// the stride from head to head; null where the token has no slot, or numbers are not aligned.
+  auto numbers(std::size_t token, std::size_t head) const noexcept
+      requires(!reads && std::same_as<arithmetic_t<typename format_type::number_type>, float>) {
+    using T = typename format_type::number_type;
+    auto* const first = at(codes_, token, head);
+    auto const stride = codes_.head_stride(), size = static_cast<std::ptrdiff_t>(sizeof(T));
+    bool const aligned =
+        reinterpret_cast<std::uintptr_t>(first) % alignof(T) == 0 && stride % size == 0;
+    return std::pair{aligned ? reinterpret_cast<T*>(first) : nullptr, stride / size};
+  }
   /// Decodes a head. Not checked: the token has a slot.
   void read(std::size_t token, std::size_t head, std::span<float> numbers) const noexcept {
     if constexpr (is_scaled) {

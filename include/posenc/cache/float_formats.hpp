@@ -23,6 +23,7 @@ namespace posenc::inline POSENC_TARGET {
 /// float, half, bfloat16 or a type of one's own, side by side; each rounded once to nearest even.
 template <storable T>
 struct numbers_of {
+  using number_type = T;  ///< side by side
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim * sizeof(T); }  ///< same
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {

@@ -56,6 +56,13 @@ class step_loop {
             continue;
           }
         }
+        if constexpr (requires { heads_.sink().numbers(token, head); }) {  // not by way of L1
+          auto const [to, to_stride] = heads_.sink().numbers(token, head);
+          if (to != nullptr && is_usual()) {
+            turn_usually(token, from, stride, count, to, to_stride);
+            continue;
+          }
+        }
         turn(token, from, stride, count);
         write(token, head, count, turned_, static_cast<std::ptrdiff_t>(dim_));
       }
@@ -104,19 +111,25 @@ class step_loop {
     }
   }
 
-  // Some heads of a token, from the source to turned_.
+  // Some heads of a token, from the source to numbers, by the kernel alone.
+  template <class T>
+  void turn_usually(std::size_t token, S const* from, std::ptrdiff_t stride, std::size_t count,
+                    T* to, std::ptrdiff_t to_stride) noexcept {
+    auto const scale = heads_.scale();
+    float const* weight = nullptr;
+    if constexpr (std::same_as<Norm, head_norm<float>>) {
+      auto const& w = heads_.norm().weight;
+      weight = w.empty() ? nullptr : w.data() + first_dim_;
+      gains_.compute(from, stride, count, dim_, heads_.norm().eps, scale);
+      return rotate(token, from, stride, count, weight, gains_.values, true, to, to_stride);
+    }
+    rotate(token, from, stride, count, weight, &scale, false, to, to_stride);
+  }
+  // From the source to turned_.
   void turn(std::size_t token, S const* from, std::ptrdiff_t stride, std::size_t count) noexcept {
     auto const scale = heads_.scale();
-    if (is_usual()) {
-      float const* weight = nullptr;
-      if constexpr (std::same_as<Norm, head_norm<float>>) {
-        auto const& w = heads_.norm().weight;
-        weight = w.empty() ? nullptr : w.data() + first_dim_;
-        gains_.compute(from, stride, count, dim_, heads_.norm().eps, scale);
-        return rotate(token, from, stride, count, weight, gains_.values, true);
-      }
-      return rotate(token, from, stride, count, weight, &scale, false);
-    }
+    auto const turned_stride = static_cast<std::ptrdiff_t>(dim_);
+    if (is_usual()) return turn_usually(token, from, stride, count, turned_, turned_stride);
     auto const& points = heads_.points();
     for (std::size_t i = 0; i < count; ++i) {
       auto const* const head = from + static_cast<std::ptrdiff_t>(i) * stride;
@@ -128,7 +141,7 @@ class step_loop {
     bool by_kernel = true;
     if constexpr (rounds && Heads::rotates) by_kernel = !points.products && !points.cosines;
     if (by_kernel) {
-      rotate(token, loaded_, static_cast<std::ptrdiff_t>(dim_), count, nullptr, &one, false);
+      rotate(token, loaded_, turned_stride, count, nullptr, &one, false, turned_, turned_stride);
     } else if constexpr (Heads::rotates) {
       for (std::size_t i = 0; i < count; ++i) turn_rounded(token, of(loaded_, i), of(turned_, i));
     }
@@ -161,22 +174,28 @@ class step_loop {
   }
 
   // By the kernel.
-  template <class T>
+  template <class T, class U>
   void rotate(std::size_t token, T const* from, std::ptrdiff_t stride, std::size_t count,
-              float const* weights, float const* gains, bool gain_per_head) noexcept {
-    heads_in_memory<T, float, true> some;
-    some.first = {from + first_dim_, turned_ + first_dim_,
+              float const* weights, float const* gains, bool gain_per_head, U* to,
+              std::ptrdiff_t to_stride) noexcept {
+    heads_in_memory<T, U, true> some;
+    some.first = {from + first_dim_, to + first_dim_,
                   weights,           gains,
                   gain_per_head,     of_next(token, from) + first_dim_};
     some.cos = rows_.cos(token).data();
     some.tokens = 1, some.heads = count, some.cos_token = 0;
     some.from_token = some.to_token = 0;
-    some.from_head = stride, some.to_head = static_cast<std::ptrdiff_t>(dim_);
+    some.from_head = stride, some.to_head = to_stride;
     some.head_dim = dim_, some.first_dim = first_dim_;
     if constexpr (Heads::rotates) {
       some.pairs = rows_.pairs();
       rotate_near<From, To>(some, rows_.rotated_pairs());
     } else {
+      if constexpr (std::same_as<T, U>)
+        if (!gain_per_head && weights == nullptr && *gains == 1) {
+          for (; count != 0; --count, from += stride, to += to_stride) std::copy_n(from, dim_, to);
+          return;
+        }
       copy_dims(some, 0, 0, dim_);
     }
   }

@@ -132,11 +132,12 @@ template <class From, class To, class Heads>
                                                std::span<pair_range const> ranges) noexcept {
   if constexpr (Heads::has_registers) {
     using group = group_of<From, To, typename Heads::from_type, typename Heads::to_type>;
-    constexpr auto count = std::min<std::size_t>(most_groups<group>, 4),
-                   pairs = count * group::pairs;
-    if (some.head_dim == 2 * pairs && ranges.size() == 1 &&
-        ranges[0].last - ranges[0].first == pairs)
-      return whole_heads<group, count>(some);
+    constexpr auto most = std::min<std::size_t>(most_groups<group>, 4);
+    bool const whole = ranges.size() == 1 && some.head_dim == 2 * some.pairs &&
+                       ranges[0].last - ranges[0].first == some.pairs;
+    if (whole && some.pairs == most * group::pairs) return whole_heads<group, most>(some);
+    if constexpr (most > 1)
+      if (whole && some.pairs == most / 2 * group::pairs) return whole_heads<group, most / 2>(some);
   }
   rotate_ranges<From, To>(some, ranges, true, loop::columns);
 }
