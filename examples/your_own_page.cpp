@@ -52,7 +52,7 @@ int main() {
 
   heads_view<bfloat16 const> const keys(k.data(), {tokens, heads, head_dim}),
       values(v.data(), {tokens, heads, head_dim});
-  posenc::bytes_at const at{static_cast<void*>(v_cache.data()),
+  posenc::bytes_at const at{v_cache.data(),
                             {heads * page_tokens * head_dim, head_dim, page_tokens * head_dim}};
   // vLLM rotates in bfloat16 first, in a call of its own.
   posenc::write_step(

@@ -3,7 +3,7 @@
 # Where nothing is optimised, the tests of these rooms compute for longer than they compile.
 set(optimised)
 if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
-  set(optimised simd kernel rotation attention analysis)
+  set(optimised simd kernel rotation attention analysis scalar)
 endif()
 
 # posenc_label(LABEL FOLDER...): tests and targets of these folders of tests/ have the label.
@@ -28,9 +28,10 @@ target_compile_options(posenc_tests_precompiled PRIVATE ${of_tests})
 set(precompiled <gtest/gtest.h> <xsimd/xsimd.hpp>)
 target_precompile_headers(posenc_tests_precompiled PRIVATE ${precompiled})
 
-# What is written for the registers of a CPU, of rotation's tests.
-set(of_kernel rotation/kernel_test.cpp rotation/memory_test.cpp rotation/rotate_bits_test.cpp rotation/rotate_bfloat16_test.cpp)
-list(TRANSFORM of_kernel PREPEND "${CMAKE_CURRENT_LIST_DIR}/")
+# What is written for the registers of a CPU, of rotation's tests, and what no fuzz target moves.
+set(of_kernel kernel memory relayout rotate_bits rotate_bfloat16)
+list(TRANSFORM of_kernel APPEND _test.cpp)
+list(TRANSFORM of_kernel PREPEND "${CMAKE_CURRENT_LIST_DIR}/rotation/")
 
 # posenc_test_room(ROOM LABELS LABEL... [FILES FILE...]): the program posenc_ROOM_tests, of the room's tests or of these files.
 # Its tests are labelled with the room too: ctest ends with the time that each label took.
@@ -59,11 +60,13 @@ function(posenc_test_room room)
   target_compile_options(${program} PRIVATE ${of_tests})
   if(room IN_LIST optimised)
     target_compile_options(${program} PRIVATE -O1)
+  endif()
+  if(room STREQUAL "scalar")
+    target_precompile_headers(${program} PRIVATE <gtest/gtest.h>)
+  elseif(room IN_LIST optimised)
     target_precompile_headers(${program} PRIVATE ${precompiled})
   elseif(room STREQUAL "model")
     target_precompile_headers(${program} PRIVATE <gtest/gtest.h> <nlohmann/json.hpp>)
-  elseif(room STREQUAL "scalar")
-    target_precompile_headers(${program} PRIVATE <gtest/gtest.h>)
   else()
     target_precompile_headers(${program} REUSE_FROM posenc_tests_precompiled)
   endif()

@@ -94,8 +94,10 @@ inline float factor(heads_name what, char const* name, double given, float other
   bool const is_given = !is_zero(given);
   require(!is_given || has, what.function, ": ", what.heads, ": ", name,
           " must be 0 for this format, got ", given);
-  require(!is_given || (posenc::is_finite(static_cast<double>(x)) && x > 0), what.function, ": ",
-          what.heads, ": ", name, " must be finite and positive as float, or 0, got ", given);
+  require(!is_given || (posenc::is_finite(static_cast<double>(x)) && x > 0 &&
+                        posenc::is_finite(static_cast<double>(1 / x))),
+          what.function, ": ", what.heads, ": ", name,
+          " must be finite and positive as float, with a finite inverse, or 0, got ", given);
   return is_given ? x : otherwise;
 }
 

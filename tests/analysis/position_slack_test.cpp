@@ -9,6 +9,7 @@
 
 #include "non_numbers.hpp"
 #include "oracle/angle.hpp"
+#include "posenc/analysis/rope_decay.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
@@ -107,7 +108,12 @@ TEST(position_slack, has_the_measured_values_of_a_tenth) {
       is_finite(position_slack(truncated(geometric(128, 1e4), 0.75), of_the_slowest(16, 64), 0.1)));
 }
 
+// As mean_cosine says: scores of h pairs and attention factor A change by 4 h A^4 (1 - a(r)).
 TEST(position_slack, changes_of_gaussian_scores_have_the_variance) {
+  auto const variance_of_change = [](frequencies const& of, std::int64_t tokens) {
+    return 4 * static_cast<double>(of.pairs()) * std::pow(of.attention_factor(), 4) *
+           (1 - mean_cosine(of, tokens));
+  };
   EXPECT_NEAR(std::sqrt(variance_of_change(geometric(128, 1e4), 1) / 128), 0.244, 5e-4);
   EXPECT_NEAR(std::sqrt(variance_of_change(geometric(128, 5e5), 1) / 128), 0.210, 5e-4);
   frequencies const f({0.9, 0.31, 0.02, 0}, 1.25);

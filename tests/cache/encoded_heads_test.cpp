@@ -117,9 +117,8 @@ TEST(encoded_heads, takes_any_strides_and_scales_anywhere) {
   std::vector<std::byte> codes(3000), scales(400);
   slots const some{9, 2};
   // Pages of [heads][tokens], with gaps; scales backwards.
-  encoded_heads const x(int8_per_head{}, bytes_at{static_cast<void*>(codes.data()), {700, 65, 300}},
-                        bytes_at{static_cast<void*>(scales.data() + 300), {33, -8, 4}}, three_pages,
-                        some);
+  encoded_heads const x(int8_per_head{}, bytes_at{codes.data(), {700, 65, 300}},
+                        bytes_at{scales.data() + 300, {33, -8, 4}}, three_pages, some);
   auto const head = numbers::random<float>(64);
   x.write(0, 1, head);
   auto const bytes = encode(int8_per_head{}, head);
@@ -127,6 +126,8 @@ TEST(encoded_heads, takes_any_strides_and_scales_anywhere) {
       std::equal(bytes.codes.begin(), bytes.codes.end(), codes.begin() + 2 * 700 + 65 + 300));
   EXPECT_TRUE(
       std::equal(bytes.scales.begin(), bytes.scales.end(), scales.begin() + 300 + 2 * 33 - 8 + 4));
+  auto const& const_codes = codes;
+  static_assert(std::is_same_v<decltype(bytes_at{const_codes.data(), {}}), bytes_at<void const>>);
 }
 
 TEST(encoded_heads, slices_heads) {
@@ -160,8 +161,7 @@ TEST(encoded_heads, refuses_what_paged_heads_refuses_and_head_dims_that_a_format
   EXPECT_EQ(make({3, 4, 2, 0}, {0}), "posenc: heads_view: head_dim must be positive, got 0");
   EXPECT_EQ(
       message_of([&] {
-        encoded_heads(q8_0{}, bytes_at{static_cast<void*>(memory.data()), {500, 136, 68}},
-                      three_pages, slots{0});
+        encoded_heads(q8_0{}, bytes_at{memory.data(), {500, 136, 68}}, three_pages, slots{0});
       }),
       "posenc: paged_heads: pages must not overlap, got pages of 544 elements with stride 500");
   void* const nowhere = nullptr;

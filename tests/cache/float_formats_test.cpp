@@ -135,12 +135,17 @@ TEST(e4m3, divides_by_a_scale_or_multiplies_by_a_quant_scale) {
 }
 
 TEST(e4m3, refuses_a_scale_that_is_none) {
-  std::string const message = "posenc: e4m3: the scale must be finite and positive, got ";
+  std::string const message =
+      "posenc: e4m3: the scale and its inverse must be finite and positive, got ";
   EXPECT_EQ(message_of([] { e4m3::of_scale(0); }), message + "0");
   EXPECT_EQ(message_of([] { e4m3::of_scale(-2); }), message + "-2");
   EXPECT_EQ(message_of([] { e4m3::of_quant_scale(float_of_bits(0x7f800000)); }),
             message + "infinity");
   EXPECT_EQ(message_of([] { e4m3::of_scale(float_of_bits(0x7fc00000)); }), message + "NaN");
+  for (auto const tiny : {1e-39f, 1e-45f}) {  // 0 times their inverse were NaN
+    EXPECT_TRUE(message_of([=] { e4m3::of_scale(tiny); }).starts_with(message));
+    EXPECT_TRUE(message_of([=] { e4m3::of_quant_scale(tiny); }).starts_with(message));
+  }
 }
 
 // 1,048,576 normal numbers, whose error is that of 3 bits of fraction: 2.65 % rms to the nearest,
@@ -255,6 +260,32 @@ TEST(deepseek_v4, makes_a_group_with_a_number_that_is_not_finite_nan_and_no_othe
       EXPECT_EQ((std::bit_cast<std::uint32_t>(read[i]) & 0x7fffffffu) > 0x7f800000u,
                 i >= 64 && i < 128)
           << i;
+  }
+}
+
+// Every code, each tie and its neighbours, in a group whose largest number makes its power of 2.
+TEST(deepseek_v4, writes_and_reads_every_code_and_rounds_ties_to_even) {
+  for (int const power : {-20, -7, 0, 3}) {
+    for (int const sign : {0, 0x80}) {
+      for (int code = 0; code < 0x7e; ++code) {
+        auto const of_sign = sign == 0 ? 1.0f : -1.0f;
+        auto const number = of_sign * static_cast<float>(e4m3_number(code)),
+                   tie = of_sign *
+                         static_cast<float>((e4m3_number(code) + e4m3_number(code + 1)) / 2);
+        // The least number of bfloat16 beyond, so that it stays one before it is rounded.
+        auto const more = tie * (1 + 0x1p-7f), less = tie * (1 - 0x1p-7f);
+        std::vector<float> head(128);
+        head[0] = 448, head[1] = number, head[2] = tie, head[3] = more, head[4] = less;
+        for (auto& x : head) x = std::ldexp(x, power);
+        auto const x = encode(deepseek_v4{}, head);
+        ASSERT_EQ(static_cast<int>(x.scales[0]), 127 + power);
+        ASSERT_EQ(x.code(1), sign | code);
+        ASSERT_EQ(x.code(2), sign | (code % 2 == 0 ? code : code + 1)) << code;
+        ASSERT_EQ(x.code(3), sign | (code + 1)) << code;
+        ASSERT_EQ(x.code(4), sign | code) << code;
+        ASSERT_EQ(decode(deepseek_v4{}, x, 128)[1], head[1]);
+      }
+    }
   }
 }
 

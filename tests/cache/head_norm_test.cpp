@@ -165,8 +165,8 @@ void rounds_as_separate_calls(head_norm<T> const& norm) {
     posenc::rotate<Layout, Layout>(source, a, rows);
     write_step(rows, unrotated(a, b).norm(norm));
   }
-  auto const format = posenc::e4m3::of_scale(0.05f);
-  std::vector<std::byte> memory(all), expected(all), other(all);
+  posenc::numbers_of<float> const format;  // shows every bit of what is encoded
+  std::vector<std::byte> memory(4 * all), expected(4 * all), other(4 * all);
   std::vector<std::int64_t> const slots{1, 0};
   posenc::pages_shape const pages{1, 2, heads, dim};
   posenc::encoded_heads const cache(format, memory.data(), pages, slots),
@@ -176,9 +176,7 @@ void rounds_as_separate_calls(head_norm<T> const& norm) {
   write_step(rows, k.template round<T>(rounding_points::separate_calls()));
   EXPECT_EQ(memory, expected);
   write_step(rows, rotated<Layout>(source, unrounded).norm(norm));
-  if (std::same_as<T, bfloat16>) {  // half is too fine to be seen in E4M3
-    EXPECT_NE(other, expected);
-  }
+  EXPECT_NE(other, expected);
 }
 
 TEST(rounding_points, separate_calls_has_the_bits_of_separate_calls) {
@@ -210,16 +208,17 @@ struct rounding_number {
 // Of weights, then rotation, as apply_rotary_pos_emb of modeling_qwen3.py has it, in numbers that
 // round, or not. The norm's mean is in float: taken from the norm without weights, so that the
 // order of a sum does not matter.
-template <class T, class Normalised, class Weighted, class Cosine, class Product>
-void rounds_as(rounding_points const& points) {
-  cos_sin_rows const rows(posenc::geometric(dim, 1e4), positions);
+template <class T, class Layout, class Normalised, class Weighted, class Cosine, class Product>
+void rounds_as(rounding_points const& points, std::size_t rotary, std::size_t first) {
+  cos_sin_rows const rows(posenc::geometric(rotary, 1e4), positions);
   auto const x = numbers::random<T>(all);
   auto const w = weights<T>();
   std::vector<T> result(all);
   std::vector<float> normalised(all);
   heads_view<T const> const source(x.data(), shape);
   write_step(rows,
-             rotated<halves>(source, heads_view(result.data(), shape))
+             rotated<Layout>(source, heads_view(result.data(), shape))
+                 .block(posenc::rotary_block::from(first))
                  .norm(head_norm<T>{.weight = w})
                  .template round<T>(points),
              unrotated(source, heads_view(normalised.data(), shape)).norm(head_norm<T>{}));
@@ -229,13 +228,23 @@ void rounds_as(rounding_points const& points) {
         auto const before = static_cast<float>(Normalised(normalised[i * dim + j]));
         return static_cast<float>(Weighted(posenc::load(w[j]) * before));
       };
-      auto const pair = d % (dim / 2);
-      Product const cos = static_cast<float>(Cosine(rows.cos(i / heads)[pair])),
-                    sin = static_cast<float>(Cosine(rows.sin(i / heads)[pair]));
-      auto const half_turned = d < dim / 2 ? -at(d + dim / 2) : at(d - dim / 2);
-      auto const expected = at(d) * cos + half_turned * sin;
+      auto expected = at(d);
+      if (d >= first && d < first + rotary) {
+        auto const within = d - first, pairs = rotary / 2;
+        bool const in_halves = std::same_as<Layout, halves>,
+                   is_x = in_halves ? within < pairs : within % 2 == 0;
+        auto const pair = in_halves ? within % pairs : within / 2, step = in_halves ? pairs : 1;
+        Product const cos = static_cast<float>(Cosine(rows.cos(i / heads)[pair])),
+                      sin = static_cast<float>(Cosine(rows.sin(i / heads)[pair]));
+        expected = at(d) * cos + (is_x ? -at(d + step) : at(d - step)) * sin;
+      }
       ASSERT_EQ(result[i * dim + d].bits, T(static_cast<float>(expected)).bits) << i << ", " << d;
     }
+}
+template <class T, class Normalised, class Weighted, class Cosine, class Product>
+void rounds_as(rounding_points const& points) {
+  rounds_as<T, halves, Normalised, Weighted, Cosine, Product>(points, dim, 0);
+  rounds_as<T, interleaved, Normalised, Weighted, Cosine, Product>(points, 48, 22);
 }
 
 TEST(rounding_points, hugging_face_has_the_bits_of_every_operation_in_that_type) {
@@ -268,31 +277,35 @@ TEST(rounding_points, of_fused_calls_have_the_bits_of_their_kernels) {
 }
 
 // The norm in a call of its own; then rotation and encoding in one.
-TEST(rounding_points, flashinfer_fused_rounds_before_the_rotation_alone) {
+template <class T>
+void rounds_before_the_rotation_alone() {
   cos_sin_rows const rows(posenc::geometric(64, 1e4), positions);
-  auto const x = numbers::random<bfloat16>(all);
-  auto const w = weights<bfloat16>();
-  head_norm<bfloat16> const norm{.weight = w};
-  std::vector<bfloat16> normed(all);
-  std::vector<std::byte> memory[3] = {std::vector<std::byte>(all), std::vector<std::byte>(all),
-                                      std::vector<std::byte>(all)};
+  auto const x = numbers::random<T>(all);
+  auto const w = weights<T>();
+  head_norm<T> const norm{.weight = w};
+  std::vector<T> normed(all);
+  std::vector<std::vector<std::byte>> memory(3, std::vector<std::byte>(4 * all));
   std::vector<std::int64_t> const slots{1, 0};
-  auto const cache = [&](int i) {
-    return posenc::encoded_heads(posenc::e4m3::of_scale(0.05f), memory[i].data(),
+  auto const cache = [&](std::size_t i) {
+    return posenc::encoded_heads(posenc::numbers_of<float>{}, memory[i].data(),
                                  posenc::pages_shape{1, 2, heads, dim}, slots);
   };
-  heads_view<bfloat16 const> const source(x.data(), shape);
-  heads_view<bfloat16> const between(normed.data(), shape);
-  write_step(rows, rotated<halves>(source, cache(0))
-                       .norm(norm)
-                       .round<bfloat16>(rounding_points::flashinfer_fused()));
+  heads_view<T const> const source(x.data(), shape);
+  heads_view<T> const between(normed.data(), shape);
+  auto const step = [&](std::size_t i, rounding_points const& points) {
+    return rotated<halves>(source, cache(i)).norm(norm).template round<T>(points);
+  };
+  write_step(rows, step(0, rounding_points::flashinfer_fused()));
   write_step(rows, unrotated(source, between).norm(norm));
   write_step(rows, rotated<halves>(between, cache(1)));
   EXPECT_EQ(memory[0], memory[1]);
-  write_step(rows, rotated<halves>(source, cache(2))
-                       .norm(norm)
-                       .round<bfloat16>(rounding_points::separate_calls()));
+  write_step(rows, step(2, rounding_points::separate_calls()));
   EXPECT_NE(memory[0], memory[2]);
+}
+
+TEST(rounding_points, flashinfer_fused_rounds_before_the_rotation_alone) {
+  rounds_before_the_rotation_alone<bfloat16>();
+  rounds_before_the_rotation_alone<half>();
 }
 
 // DeepSeek V4's keys: rounded to bfloat16 by their format.

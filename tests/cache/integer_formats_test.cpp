@@ -315,6 +315,19 @@ TEST(integer_formats, make_a_head_with_a_number_that_is_not_finite_nan) {
     }
     EXPECT_EQ(encode(int8_static{1}, head).signed_code(40), std::signbit(bad) ? -128 : 127);
   }
+  for (auto const x : through(u8_per_head{}, std::vector{3e38f, -3e38f}))
+    EXPECT_TRUE(std::isnan(x));
+}
+
+TEST(q8_0, reads_infinity_where_half_has_no_such_scale) {
+  std::vector<float> head(32, 0.0f);
+  head[0] = 127 * 65504.0f, head[1] = -head[0];
+  EXPECT_EQ(through(q8_0{}, head), head);
+  head[0] *= 1.01f, head[1] *= 1.01f;
+  auto const read = through(q8_0{}, head);
+  EXPECT_EQ(read[0], infinity());
+  EXPECT_EQ(read[1], minus_infinity());
+  EXPECT_TRUE(std::isnan(read[2]));
 }
 
 #endif

@@ -1,6 +1,7 @@
 // Keys that move in a cache: shifted, or to other frequencies, in every format.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -162,6 +163,43 @@ TEST(moved_keys, switch_to_other_frequencies) {
   switches(posenc::q8_0{}, 0.74);
   switches(posenc::int8_per_head{}, 0.90);
   switches(posenc::e4m3::of_scale(1.0f / 64), 3.7);
+}
+
+// Keys that move in their cache, and those that turn as they are read, have the bits of separate
+// calls: decoded, rotated, encoded.
+template <class F>
+void moves_as_separate_calls(F const& format) {
+  auto const f = posenc::geometric(64, 1e4);
+  cached<F> keys(format);
+  auto const x = normal_keys();
+  for (std::size_t t = 0; t < tokens; ++t)
+    keys.heads().write(t, 0, std::span(x).subspan(t * dim, dim));
+  auto const block = posenc::rotary_block::last();
+  std::vector<float> apart(all), read(all);
+  heads_view const heads(apart.data(), {tokens, 1, dim}), to(read.data(), {tokens, 1, dim});
+  for (auto const& rows : {shift_rows(f, std::vector<std::int64_t>(tokens, -7)),
+                           posenc::rerotation_rows(f, posenc::geometric(64, 1e6), positions(99))}) {
+    std::ranges::copy(keys.read(), apart.begin());
+    posenc::rotate(rows, posenc::rotation_of<halves>(heads).block(block));
+    write_step(rows, rotated<halves>(keys.heads(), to).block(block));
+    EXPECT_TRUE(numbers::same_bits(read, apart));
+    auto wanted = keys;
+    for (std::size_t t = 0; t < tokens; ++t)
+      wanted.heads().write(t, 0, std::span(apart).subspan(t * dim, dim));
+    write_step(rows, rotated<halves>(keys.heads()).block(block));
+    EXPECT_EQ(keys.memory, wanted.memory);
+  }
+}
+
+TEST(moved_keys, have_the_bits_of_separate_calls_in_every_format) {
+  moves_as_separate_calls(posenc::numbers_of<posenc::half>{});
+  moves_as_separate_calls(posenc::numbers_of<bfloat16>{});
+  moves_as_separate_calls(posenc::u8_per_head{});
+  moves_as_separate_calls(posenc::q8_0{posenc::q8_0_writer::avx2});
+  moves_as_separate_calls(posenc::int8_per_head{});
+  moves_as_separate_calls(posenc::int8_static{4.5f / 127});
+  moves_as_separate_calls(posenc::e4m3::of_scale(1.0f / 64));
+  moves_as_separate_calls(deepseek_v4{});
 }
 
 // Keys that are stored before their rotation, and rotated as they are read, at positions of each

@@ -227,6 +227,42 @@ TEST(write_step, gives_a_sink_each_head_once_whoever_runs_it) {
   }
 }
 
+// Bytes of each head alone, and of some at once.
+TEST(write_step, writes_the_same_bytes_in_any_split) {
+  setting s;
+  s.heads = 9;
+  auto const k = numbers::random<float>(5 * 9 * 64);
+  heads_view<float const> const view(k.data(), s.shape());
+  cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+  auto const in = [&](auto const& split) {
+    std::vector<std::byte> memory(2 * 12 * 9 * 72, std::byte{0xee});
+    encoded_heads const keys(u8_per_head{}, memory.data(), s.pages(), s.of_tokens);
+    encoded_heads const values(q8_0{}, memory.data() + 12 * 9 * 72, s.pages(), s.of_tokens);
+    write_step(split, rows, rotated<halves>(view, keys), unrotated(view, values));
+    return memory;
+  };
+  auto const whole = in(posenc::detail::one_task());
+  executors::in_every_split([&](auto const& split) { EXPECT_EQ(in(split), whole); });
+}
+
+#if defined(__cpp_exceptions)
+TEST(write_step, rethrows_what_a_sink_throws) {
+  struct thrown {};
+  struct full {
+    void write(std::size_t token, std::size_t, std::span<float const>) const {
+      if (token == 3) throw thrown();
+    }
+  };
+  setting const s;
+  auto k = numbers::random<float>(5 * 3 * 64);
+  auto const step = rotated<halves>(heads_view<float const>(k.data(), s.shape()), full());
+  cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+  EXPECT_THROW(write_step(rows, step), thrown);
+  executors::in_every_split(
+      [&](auto const& split) { EXPECT_THROW(write_step(split, rows, step), thrown); });
+}
+#endif
+
 // In place, and in a cache: a token without a slot is rotated all the same.
 TEST(write_step, rotates_in_place_and_writes_what_has_a_slot) {
   setting const s;
@@ -294,7 +330,9 @@ TEST(write_step, refuses_bad_input_and_changes_nothing) {
   cos_sin_rows const rows(geometric(64, 1e4), s.positions),
       four(geometric(64, 1e4), std::vector{1, 2, 3, 4}), wide(geometric(66, 1e4), s.positions);
   heads_view const queries(q.data(), s.shape()), keys(k.data(), s.shape());
-  encoded_heads const cache(u8_per_head{}, memory.data(), s.pages(), s.of_tokens);
+  std::vector<std::byte> far(memory.size());
+  encoded_heads const cache(u8_per_head{}, memory.data(), s.pages(), s.of_tokens),
+      elsewhere(u8_per_head{}, far.data(), s.pages(), s.of_tokens);
   auto const refuses = [&](std::string const& message, auto const& some_rows, auto const& last) {
     EXPECT_EQ(message_of([&] { write_step(some_rows, rotated<halves>(queries), last); }), message);
     // Which of two parts is told first is not said.
@@ -315,7 +353,7 @@ TEST(write_step, refuses_bad_input_and_changes_nothing) {
   refuses(shape + std::string("5 x 3 of 32"), rows,
           unrotated(keys, encoded_heads(u8_per_head{}, memory.data(), {3, 4, 3, 32}, s.of_tokens)));
   refuses(shape + std::string("5 x 2 of 64"), rows,
-          rotated<halves>(keys, both{cache, cache.slice_heads(1, 2)}));
+          rotated<halves>(keys, both{elsewhere, cache.slice_heads(1, 2)}));
   slots const twice{6, 7, 6, 0, 9};
   refuses("posenc: encoded_heads: a slot must be written once, got slot 6 again for token 2", rows,
           unrotated(keys, encoded_heads(u8_per_head{}, memory.data(), s.pages(), twice)));
@@ -330,6 +368,12 @@ TEST(write_step, refuses_bad_input_and_changes_nothing) {
   refuses(apart, rows, rotated<halves>(keys, queries));
   auto const same =
       "posenc: write_step: source and target must not overlap, unless they are the same heads";
+  auto const targets = "posenc: write_step: targets of one set must not overlap each other";
+  slots const four_slots{0, 1, 2, 3, -1};
+  encoded_heads const other(q8_0{}, memory.data() + 70, {1, 4, 3, 64}, four_slots);
+  refuses(targets, rows, rotated<halves>(keys, both{cache, cache}));
+  refuses(targets, rows,
+          unrotated(keys, both{both{view_sink(keys), cache}, both{elsewhere, other}}));
   heads_view const shifted(k.data() + 64, {5, 2, 64}), first(k.data(), {5, 2, 64});
   refuses(same, rows, rotated<halves>(first, shifted));
   slots const in_order{0, 1, 2, 3, 4};
@@ -355,10 +399,9 @@ TEST(write_step, takes_keys_and_values_that_share_pages) {
   constexpr std::ptrdiff_t page = 4 * 3 * 72;
   std::vector<std::byte> memory(3 * 2 * page);  // [page][keys, values]
   auto const at = [&](std::ptrdiff_t offset) {
-    return encoded_heads(
-        u8_per_head{},
-        posenc::bytes_at{static_cast<void*>(memory.data() + offset), {2 * page, 3 * 72, 72}},
-        s.pages(), s.of_tokens);
+    return encoded_heads(u8_per_head{},
+                         posenc::bytes_at{memory.data() + offset, {2 * page, 3 * 72, 72}},
+                         s.pages(), s.of_tokens);
   };
   heads_view const keys(k.data(), s.shape()), values(v.data(), s.shape());
   EXPECT_NO_THROW(write_step(rows, rotated<halves>(keys, at(0)), unrotated(values, at(page))));

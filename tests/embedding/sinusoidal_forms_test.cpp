@@ -145,8 +145,6 @@ TEST(sinusoidal_forms, scaled_multiplies_by_its_scale) {
         auto expected = oracle::forms::zeros(dim);
         oracle::put_axis(expected, 0, dim, position, false, static_cast<long double>(dim) / 2);
         expect_row<T>(scaled_sinusoidal(dim, 0.3), position, expected, 0.3);
-        expect_row<T>(scaled_sinusoidal(dim), position, expected,
-                      1 / std::sqrt(static_cast<double>(dim)));
       }
     }
   });
@@ -174,9 +172,9 @@ TEST(sinusoidal_forms, reject_what_has_no_rows) {
             "posenc: ctranslate2_sinusoidal: dim must be even and at least 4, got 5");
   EXPECT_EQ(message_of([] { ctranslate2_sinusoidal(0); }),
             "posenc: ctranslate2_sinusoidal: dim must be even and at least 4, got 0");
-  EXPECT_EQ(message_of([] { scaled_sinusoidal(7); }),
+  EXPECT_EQ(message_of([] { scaled_sinusoidal(7, 1); }),
             "posenc: scaled_sinusoidal: the dimension must be even and positive, got 7");
-  EXPECT_EQ(message_of([] { scaled_sinusoidal(0); }),
+  EXPECT_EQ(message_of([] { scaled_sinusoidal(0, 1); }),
             "posenc: scaled_sinusoidal: the dimension must be even and positive, got 0");
   EXPECT_EQ(message_of([] { scaled_sinusoidal(8, infinity()); }),
             "posenc: sinusoidal: the scale must be finite, got infinity");
@@ -187,7 +185,7 @@ TEST(sinusoidal_forms, obey_the_laws_of_their_site) {
   laws::obey_at_its_positions("RoFormer's, odd", roformer_sinusoidal(33), 33);
   laws::obey("Whisper's", whisper_sinusoidal(64), 64);
   laws::obey("CTranslate2's", ctranslate2_sinusoidal(32), 32);
-  laws::obey("x-transformers'", scaled_sinusoidal(64), 64);
+  laws::obey("x-transformers'", scaled_sinusoidal(64, 0.125), 64);
   laws::obey_at_its_positions("fairseq's", fairseq_sinusoidal(17, 1), 17);
 }
 

@@ -204,6 +204,15 @@ std::vector<alone> const in_config_alone{
      {"whisper", "minimax_m3_vl_vision", "step3p5_vision", "gemma4_vision", "pixtral"}},
 };
 
+/// All names of a table.
+template <class Record>
+names names_of(auto const& table, std::string_view Record::*list) {
+  names all;
+  for (auto const& record : table)
+    for (auto const name : detail::words_of(record.*list)) all.insert(name);
+  return all;
+}
+
 /// Each name of a table must be told of once, and no name that is not in it.
 void expect_told(names const& known, std::vector<std::string_view> const& told, char const* table) {
   names seen;
@@ -216,10 +225,9 @@ void expect_told(names const& known, std::vector<std::string_view> const& told, 
 }
 
 TEST(readers, know_the_same_families_or_it_is_said_why_not) {
-  names architectures, types;
-  for (auto const& one : detail::gguf_architectures::all) architectures.insert(one.name);
-  for (auto const& family : detail::model_families::all)
-    for (auto const type : detail::words_of(family.types)) types.insert(type);
+  auto const architectures =
+      names_of(detail::gguf_architectures::all, &detail::gguf_architecture::names);
+  auto const types = names_of(detail::model_families::all, &detail::model_family::types);
   std::vector<std::string_view> in_gguf, in_config;
   for (auto const& [architecture, of] : same_families) {
     in_gguf.push_back(architecture);
@@ -253,10 +261,9 @@ void expect_norms_told(std::span<detail::known_norms const> table, names const& 
 }
 
 TEST(readers, say_the_norms_of_every_family_or_that_they_are_unknown) {
-  names architectures, types;
-  for (auto const& one : detail::gguf_architectures::all) architectures.insert(one.name);
-  for (auto const& family : detail::model_families::all)
-    for (auto const type : detail::words_of(family.types)) types.insert(type);
+  auto const architectures =
+      names_of(detail::gguf_architectures::all, &detail::gguf_architecture::names);
+  auto const types = names_of(detail::model_families::all, &detail::model_family::types);
   // llama.cpp #25994 was not seen; the drafter makes queries alone.
   expect_norms_told(detail::norms_of_architectures::all, architectures,
                     {"nanbeige", "gemma4-assistant"});
@@ -415,10 +422,11 @@ TEST_P(shipped_models_in_both, have_what_a_second_reading_finds) {
 }
 
 TEST(readers, find_what_a_second_reading_finds_for_every_architecture) {
-  for (auto const& known : detail::gguf_architectures::all) {
+  for (auto const name :
+       names_of(detail::gguf_architectures::all, &detail::gguf_architecture::names)) {
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
-      SCOPED_TRACE(std::string(known.name) + ", seed " + std::to_string(seed));
-      auto const file = gguf_models::random_file(known, seed)();
+      SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed));
+      auto const file = gguf_models::random_file(name, seed)();
       EXPECT_EQ(contradiction(plain_gguf(file.str()), read(file)), "");
     }
   }

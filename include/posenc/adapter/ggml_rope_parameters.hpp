@@ -161,7 +161,7 @@ inline frequencies ggml_frequencies(ggml_rope_parameters const& p, std::size_t h
   detail::require_ggml_number("freq_scale", p.freq_scale);
   detail::require_ggml_number("attn_factor", p.attn_factor);
   auto const kept = static_cast<double>(p.ext_factor), scale = static_cast<double>(p.freq_scale);
-  detail::require_share("ggml_rope", "ext_factor", kept);
+  detail::require_within("ggml_rope", "ext_factor", kept, 0, 1);
   auto const pairs = p.pairs();
   detail::require(freq_factors.empty() || freq_factors.size() >= pairs,
                   "ggml_rope: freq_factors must have one for each of the ", pairs, " pairs, got ",

@@ -57,8 +57,7 @@ attention_map map_attention(Encoding const& encoding, attention_map_settings con
   detail::require(heads <= (std::uint64_t{1} << 32) / length / length,
                   "map_attention: heads * length^2 must be at most 2^32, got ", heads, " * ",
                   length, "^2");
-  detail::require(is_finite(rho) && rho >= -1 && rho <= 1,
-                  "map_attention: rho must be in [-1, 1], got ", rho);
+  detail::require_within("map_attention", "rho", rho, -1, 1);
 
   std::mt19937_64 bits(random == nullptr ? 0 : random->seed);
   std::normal_distribution<double> normal;

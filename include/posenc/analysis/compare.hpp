@@ -24,8 +24,7 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 inline void require_options(compare_options const& options) {
-  require(is_finite(options.threshold) && options.threshold > 0,
-          "compare: threshold must be finite and positive, got ", options.threshold);
+  require_positive("compare", "threshold", options.threshold);
   std::uint64_t const length = options.length.value_or(1);  // of 32 bits: always small enough
   require(length > 0 && length <= std::uint64_t{1} << 48,
           "compare: length must be from 1 to 2^48 tokens, got ", length);

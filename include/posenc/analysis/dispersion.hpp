@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/analysis/gain_for_weight.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/score_row.hpp"
@@ -35,11 +36,6 @@ inline void require_row(char const* function, double spread, std::size_t keys) {
   require(keys > 0, function, ": there must be a key, got none");
 }
 
-inline void require_weight(char const* function, double weight) {
-  require(is_finite(weight) && weight > 0 && weight < 1, function,
-          ": weight must be in (0, 1), got ", weight);
-}
-
 }  // namespace detail
 
 /// Softmax disperses: weights of scores within a spread fall as 1 / n. The published bounds are
@@ -63,8 +59,7 @@ struct dispersed_from {
 /// Throws std::invalid_argument unless weight is in (0, 1) and spread in [0, 700].
 inline dispersed_from keys_below(double weight, double spread) {
   detail::require_weight("keys_below", weight);
-  detail::require(is_finite(spread) && spread >= 0 && spread <= 700,
-                  "keys_below: spread must be in [0, 700], got ", spread);
+  detail::require_within("keys_below", "spread", spread, 0, 700);
   return {std::floor(1 + std::exp(spread) * ((1 - weight) / weight)) + 1,
           std::floor(std::exp(spread) / weight) + 1};
 }

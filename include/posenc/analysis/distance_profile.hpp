@@ -49,11 +49,10 @@ struct distance_profile {
   running_moments inverse_temperature;  ///< of the rows
 };
 
-/// The reference attention of one query to a key at every distance from 0 to range - 1.
-/// Calls progress(done, total) after every keys_at_once keys. Memory: 80 + 8 heads bytes per
-/// distance, and these keys.
-/// Throws std::invalid_argument unless head_dim, heads, range, samples and keys_at_once are
-/// positive and rho is in [-1, 1], and as the encoding does.
+/// The reference attention of one query to a key at every distance from 0 to range - 1. Calls
+/// progress(done, total) after every keys_at_once keys. Memory: 80 + 8 heads bytes per distance,
+/// and these keys. Throws std::invalid_argument unless head_dim, heads, range, samples and
+/// keys_at_once are positive and rho is in [-1, 1], and as the encoding does.
 template <class Encoding, class Progress>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings,
                                    Progress&& progress) {
@@ -68,8 +67,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
   detail::require(range <= (std::uint64_t{1} << 40) / heads,
                   "profile_distances: heads * range must be at most 2^40, got ", heads, " * ",
                   range);
-  detail::require(is_finite(rho) && rho >= -1 && rho <= 1,
-                  "profile_distances: rho must be in [-1, 1], got ", rho);
+  detail::require_within("profile_distances", "rho", rho, -1, 1);
 
   std::mt19937_64 bits(random == nullptr ? 0 : random->seed);
   std::normal_distribution<double> normal;

@@ -12,6 +12,15 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+namespace detail {
+
+inline void require_weight(char const* function, double weight) {
+  require(is_finite(weight) && weight > 0 && weight < 1, function,
+          ": weight must be in (0, 1), got ", weight);
+}
+
+}  // namespace detail
+
 /// The smallest gain >= 0 for which softmax(gain * scores) gives the target the weight:
 ///
 ///     sum_{s != target} e^(-gain (score_target - score_s)) = (1 - weight) / weight
@@ -19,15 +28,13 @@ namespace posenc::inline POSENC_TARGET {
 /// It multiplies the product of the norms of query and key, or the inverse temperature. None if no
 /// gain does: another key scores more than the target, or as many score as much as forbid the
 /// weight. Relative error: 1e-13, and the error of the differences of scores. Time: about 10
-/// exponentials a score.
-/// Throws std::invalid_argument unless the target is among the scores, these are finite, and the
-/// weight is in (0, 1).
+/// exponentials a score. Throws std::invalid_argument unless the target is among the scores, these
+/// are finite, and the weight is in (0, 1).
 inline std::optional<double> gain_for_weight(list_view<double> scores, std::size_t target,
                                              double weight) {
   detail::require(target < scores.size(), "gain_for_weight: the target must be one of the ",
                   scores.size(), " scores, got ", target);
-  detail::require(is_finite(weight) && weight > 0 && weight < 1,
-                  "gain_for_weight: weight must be in (0, 1), got ", weight);
+  detail::require_weight("gain_for_weight", weight);
   std::size_t equals = 0, above = 0;
   for (std::size_t s = 0; s < scores.size(); ++s) {
     detail::require(is_finite(scores[s]), "gain_for_weight: scores must be finite, got ", scores[s],

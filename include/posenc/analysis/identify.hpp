@@ -148,8 +148,7 @@ identify(List const& inv_freq, identify_options const& options = {}) {
                   "identify: there must be 1 to 4096 numbers, got ", given.size());
   detail::require(is_finite(u) && u > 0 && u <= 0.1,
                   "identify: unit_roundoff must be in (0, 0.1], got ", u);
-  detail::require(is_finite(base) && base > 1, "identify: base must be finite and above 1, got ",
-                  base);
+  detail::require_above_1("identify", "base", base);
   std::vector<double> numbers;
   for (auto const& one : given) {
     auto const x = static_cast<double>(load(one));

@@ -27,22 +27,13 @@ struct key_at_distance {
   double peak;              ///< the score at the distance: no key of these norms has a higher one
   std::size_t runner_up;    ///< the distance whose score comes next
   double margin;            ///< peak - score of the runner-up
-  std::vector<double> behind;  ///< [distance]: peak - score
+  std::vector<double> behind;  ///< [distance]: peak - score, as gain_for_weight takes it negated
 
   /// The significant bits that scores need to tell peak and runner-up apart, log2(peak / margin);
   /// none if they are equal.
   std::optional<double> bits() const {
     if (margin > 0) return std::log2(peak / margin);
     return {};
-  }
-
-  /// What <q, k> must be multiplied by so that softmax over all distances gives the chosen one the
-  /// weight; norms of q and k by its square root each. gain * peak is the score this takes. None if
-  /// no gain does. Throws std::invalid_argument unless weight is in (0, 1).
-  std::optional<double> gain_for(double weight) const {
-    auto scores = behind;
-    for (auto& score : scores) score = -score;
-    return gain_for_weight(scores, distance, weight);
   }
 };
 

@@ -71,17 +71,4 @@ inline double position_slack(frequencies const& f, std::span<double const> budge
   return low;
 }
 
-/// The variance of q . k's change when the key moves by `tokens`, at any distance, for independent
-/// q, k ~ N(0, I): 4 A^4 sum_i (1 - cos(tokens inv_freq_i)), A being the attention factor. Scores
-/// are not divided by sqrt(head_dim). The relative error of each angle is 2^-52.
-inline double variance_of_change(frequencies const& f, double tokens) {
-  double sum = 0;
-  for (auto const inv_freq : f.inv_freq()) {
-    auto const half = std::sin(tokens * inv_freq / 2);
-    sum += 8 * half * half;  // 1 - cos x = 2 sin^2(x / 2)
-  }
-  auto const gain = f.attention_factor() * f.attention_factor();
-  return gain * gain * sum;
-}
-
 }  // namespace posenc

@@ -63,8 +63,7 @@ inline positional_budget_result positional_budget(frequencies const& f, std::siz
   detail::require(length >= 2, "positional_budget: length must be at least 2, got ", length);
   detail::require(distance < length, "positional_budget: distance must be below the length ",
                   length, ", got ", distance);
-  detail::require(is_finite(weight) && weight > 0 && weight < 1,
-                  "positional_budget: weight must be in (0, 1), got ", weight);
+  detail::require_weight("positional_budget", weight);
   auto const fastest = detail::fastest_pairs(f);
   detail::require(!fastest.empty(), "positional_budget: a frequency must be above 0, got none");
 

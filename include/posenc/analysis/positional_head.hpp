@@ -42,8 +42,7 @@ positional_head_vectors positional_head(frequencies const& f, std::size_t distan
   auto const fastest = detail::fastest_pairs(f);
   detail::require(pairs > 0 && pairs <= fastest.size(), "positional_head: pairs must be 1 to the ",
                   fastest.size(), " that rotate, got ", pairs);
-  detail::require(is_finite(score) && score > 0,
-                  "positional_head: score must be finite and positive, got ", score);
+  detail::require_positive("positional_head", "score", score);
   auto const first = block.first_dim(head_dim, f.rotary_dim());
   auto const energy = score * std::sqrt(static_cast<double>(head_dim)) / static_cast<double>(pairs);
   std::vector<double> psi(head_dim);

@@ -78,9 +78,7 @@ std::vector<positional_symbolic_score> positional_symbolic(
     attention_options options = {}, positional_symbolic_settings const& settings = {}) {
   using real = detail::arithmetic_of<heads_view<T>>;
   detail::require(settings.exchanges > 0, "positional_symbolic: exchanges must be positive, got 0");
-  detail::require(is_finite(settings.temperature) && settings.temperature > 0,
-                  "positional_symbolic: temperature must be finite and positive, got ",
-                  settings.temperature);
+  detail::require_positive("positional_symbolic", "temperature", settings.temperature);
   detail::require(!options.keys_are_encoded, "positional_symbolic: keys must not be encoded");
   auto const given = detail::checked_arguments<real>("positional_symbolic", encoding, q.shape(),
                                                      k.shape(), k.shape(), options);

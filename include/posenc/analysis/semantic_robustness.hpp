@@ -21,8 +21,7 @@ namespace posenc::inline POSENC_TARGET {
 inline double distance_of_cosine(double inv_freq, double cosine) {
   detail::require(is_finite(inv_freq) && inv_freq >= 0,
                   "distance_of_cosine: inv_freq must be finite and at least 0, got ", inv_freq);
-  detail::require(is_finite(cosine) && cosine >= -1 && cosine <= 1,
-                  "distance_of_cosine: cosine must be in [-1, 1], got ", cosine);
+  detail::require_within("distance_of_cosine", "cosine", cosine, -1, 1);
   if (cosine == 1) return 0;
   if (inv_freq == 0) return std::numeric_limits<double>::infinity();
   return std::acos(cosine) / inv_freq;
@@ -37,8 +36,7 @@ inline double distance_of_cosine(double inv_freq, double cosine) {
 /// Whole tokens, to the rounding of f; infinite for a frequency f of 0 (p-RoPE, NoPE). Throws
 /// std::invalid_argument unless inv_freq is in [0, 1] and likeness in [-1, 1).
 inline double length_of_wrong_token(double inv_freq, double likeness) {
-  detail::require(is_finite(inv_freq) && inv_freq >= 0 && inv_freq <= 1,
-                  "length_of_wrong_token: inv_freq must be in [0, 1], got ", inv_freq);
+  detail::require_within("length_of_wrong_token", "inv_freq", inv_freq, 0, 1);
   detail::require(is_finite(likeness) && likeness >= -1 && likeness < 1,
                   "length_of_wrong_token: likeness must be in [-1, 1), got ", likeness);
   if (inv_freq == 0) return std::numeric_limits<double>::infinity();
@@ -66,14 +64,12 @@ struct semantic_robustness_result {
 /// A pair that carries meaning should score the same two tokens alike at any distance: RoPE leaves
 /// cos(r inv_freq) of the score that q and k of one direction have at distance 0. In a long context
 /// every pair that rotates turns it into its opposite (length_of_wrong_token); pairs of frequency 0
-/// keep it (p-RoPE). The lowest cosine is over all distances up to
-/// length - 1, fractional ones too. Throws std::invalid_argument unless length is positive and
-/// cosine in [-1, 1].
+/// keep it (p-RoPE). The lowest cosine is over all distances up to length - 1, fractional ones too.
+/// Throws std::invalid_argument unless length is positive and cosine in [-1, 1].
 inline semantic_robustness_result semantic_robustness(frequencies const& f, std::size_t length,
                                                       double cosine = 0.9) {
   detail::require(length > 0, "semantic_robustness: length must be positive, got 0");
-  detail::require(is_finite(cosine) && cosine >= -1 && cosine <= 1,
-                  "semantic_robustness: cosine must be in [-1, 1], got ", cosine);
+  detail::require_within("semantic_robustness", "cosine", cosine, -1, 1);
   semantic_robustness_result result{{}, 0};
   for (auto const inv_freq : f.inv_freq()) {
     auto const angle = inv_freq * static_cast<double>(length - 1),

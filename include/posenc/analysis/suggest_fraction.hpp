@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <numbers>
 
 #include "posenc/core/require.hpp"
@@ -24,20 +23,16 @@ namespace posenc::inline POSENC_TARGET {
 /// 0.75 had the lowest perplexity there [Barbero 2024, 6.1], by small differences. Throws
 /// std::invalid_argument unless base is finite and above 1 and length positive.
 inline double suggest_fraction(double base, std::size_t length) {
-  detail::require(is_finite(base) && base > 1,
-                  "suggest_fraction: base must be finite and above 1, got ", base);
+  detail::require_above_1("suggest_fraction", "base", base);
   detail::require(length > 0, "suggest_fraction: length must be positive, got 0");
   auto const turns = static_cast<double>(length) / (2 * std::numbers::pi);
   return std::clamp(std::log(turns) / std::log(base), 0.0, 1.0);
 }
 
-/// The same of frequencies in falling order: which pairs that keeps and drops.
+/// The same of frequencies in falling order.
 struct fraction_suggestion {
-  std::size_t kept;         ///< pairs with a turn or more within the context
-  double fraction;          ///< kept / pairs: truncated(f, fraction, exact_floor) keeps these
-  double longest_kept;      ///< wavelengths in tokens, at most the length; 0 if none is kept
-  double shortest_dropped;  ///< above the length; infinite if all are kept, or stand still
-  double certain;           ///< 1 - 2 fraction: mean_cosine is at least this at every distance
+  std::size_t kept;  ///< pairs with a turn or more within the context
+  double fraction;   ///< kept / pairs: truncated(f, fraction, exact_floor) keeps these
 };
 
 /// Throws std::invalid_argument unless length is positive and frequencies never rise from pair to
@@ -50,15 +45,11 @@ inline fraction_suggestion suggest_fraction(frequencies const& f, std::size_t le
                   "suggest_fraction: frequencies must not rise from pair to pair, got a rise at "
                   "pair ",
                   rise - inv_freq.begin());
-  auto const wavelength = [&](std::size_t i) { return 2 * std::numbers::pi / inv_freq[i]; };
-  std::size_t kept = 0;
-  while (kept < f.pairs() && inv_freq[kept] > 0 && wavelength(kept) <= static_cast<double>(length))
-    ++kept;
-  auto const fraction = static_cast<double>(kept) / static_cast<double>(f.pairs());
-  return {kept, fraction, kept == 0 ? 0 : wavelength(kept - 1),
-          kept == f.pairs() || inv_freq[kept] == 0 ? std::numeric_limits<double>::infinity()
-                                                   : wavelength(kept),
-          1 - 2 * fraction};
+  auto const turns = [&](double x) {
+    return x > 0 && 2 * std::numbers::pi / x <= static_cast<double>(length);
+  };
+  auto const kept = static_cast<std::size_t>(std::ranges::count_if(inv_freq, turns));
+  return {kept, static_cast<double>(kept) / static_cast<double>(f.pairs())};
 }
 
 }  // namespace posenc

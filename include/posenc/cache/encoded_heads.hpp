@@ -24,12 +24,12 @@ namespace posenc::inline POSENC_TARGET {
 ///
 ///     encoded_heads keys(q8_0{}, memory, {.pages = 9, .page_tokens = 16, .heads = 8, .head_dim =
 ///                        128}, slots);                        dense: [page][token][head][bytes]
-///     encoded_heads keys(int8_per_head{}, {memory, strides}, {scales, scale_strides}, shape,
-///     slots);
+///     encoded_heads keys(int8_per_head{}, bytes_at{memory, strides},
+///                        bytes_at{scales, scale_strides}, shape, slots);
 ///
 /// A dense page of a format with scales elsewhere has them behind its codes: DeepSeek V4's. A view:
 /// memory and slots must outlive it. Throws std::invalid_argument where paged_heads would, and
-/// where the format has no such head_dim.
+/// where the format has no such head_dim. Not checked: scales must not overlap codes.
 template <class Format>
 requires cache_format<std::remove_const_t<Format>>
 class encoded_heads {

@@ -70,13 +70,13 @@ struct e4m3 {
   float inverse = 1;                                ///< what numbers are multiplied by
   e4m3_rounding rounding = e4m3_rounding::nearest;  ///< of x inverse
 
-  /// vLLM's: a scale that numbers are divided by. Throws unless it is finite and positive.
+  /// vLLM's: numbers are divided by it. Throws unless it and its inverse are finite and positive.
   static e4m3 of_scale(float scale, e4m3_rounding rounding = e4m3_rounding::nearest) {
-    detail::require(is_finite(scale) && scale > 0,
-                    "e4m3: the scale must be finite and positive, got ", scale);
+    detail::require(is_finite(scale) && scale > 0 && is_finite(1 / scale),
+                    "e4m3: the scale and its inverse must be finite and positive, got ", scale);
     return {scale, 1 / scale, rounding};
   }
-  /// FlashInfer's: a scale that numbers are multiplied by. Throws unless it is finite and positive.
+  /// FlashInfer's: numbers are multiplied by it. Throws as of_scale does.
   static e4m3 of_quant_scale(float scale) {
     auto const other = of_scale(scale);
     return {other.inverse, other.scale, e4m3_rounding::nearest};

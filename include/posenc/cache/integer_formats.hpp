@@ -1,7 +1,7 @@
 // Formats of 8-bit integers, byte for byte as engines store them.
 //
-// Of all: a head, or group, with a number that is not finite becomes NaN as a whole, unless its
-// format says otherwise; what an engine makes of one depends on its instructions.
+// Of all: a head, or group, with a number, or a range, that is not finite becomes NaN as a whole,
+// unless its format says otherwise; what an engine makes of one depends on its instructions.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/paged_heads.hpp"
@@ -43,7 +44,7 @@ struct bytes_at {
   Void* data;             ///< void*, or void const* to read
   pages_strides strides;  ///< in bytes, of either sign
 };
-template <class Void>
-bytes_at(Void*, pages_strides) -> bytes_at<Void>;
+template <class T>
+bytes_at(T*, pages_strides) -> bytes_at<std::conditional_t<std::is_const_v<T>, void const, void>>;
 
 }  // namespace posenc

@@ -100,6 +100,11 @@ class step_heads {
       detail::require(detail::are_same(source_, place) || !detail::may_share(source_, place),
                       "write_step: source and target must not overlap, unless they are the same "
                       "heads");
+      detail::for_each_sink(sink_, [&](auto const& other) {
+        bool const is_it = static_cast<void const*>(&other) == &sink;
+        detail::require(is_it || !detail::may_share(place, detail::place_of(other)),
+                        "write_step: targets of one set must not overlap each other");
+      });
     });
     if constexpr (rotates) return block_.first_dim(dim, rows.rotary_dim());
     return 0;

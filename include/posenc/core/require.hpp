@@ -123,6 +123,22 @@ template <class... Parts>
     refuse<std::conditional_t<std::is_arithmetic_v<Parts>, Parts, Parts const&>...>(parts...);
 }
 
+/// Each throws, in the name of `what`, unless its number is so.
+constexpr void require_positive(char const* what, char const* name, double x) {
+  require(is_finite(x) && x > 0, what, ": ", name, " must be finite and positive, got ", x);
+}
+constexpr void require_not_negative(char const* what, char const* name, double x) {
+  require(is_finite(x) && x >= 0, what, ": ", name, " must be finite and not negative, got ", x);
+}
+constexpr void require_above_1(char const* what, char const* name, double x) {
+  require(is_finite(x) && x > 1, what, ": ", name, " must be finite and above 1, got ", x);
+}
+constexpr void require_within(char const* what, char const* name, double x, double least,
+                              double most) {
+  require(is_finite(x) && least <= x && x <= most, what, ": ", name, " must be in [", least, ", ",
+          most, "], got ", x);
+}
+
 /// Unless all numbers are finite, throws "`what` must be finite, got " and the first that is not,
 /// followed by `where` and the index of its group of `group`.
 void require_finite(char const* what, auto const& numbers, char const* where = nullptr,

@@ -2,7 +2,6 @@
 // models among them.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -103,17 +102,12 @@ inline std::vector<std::int64_t> fairseq_positions(positions_view token_ids,
   return positions;
 }
 
-/// x-transformers, ScaledSinusoidalEmbedding: scale, which is learned, times numbers of frequencies
-/// base^(-2j / dim). Throws unless dim is even and positive, base is finite and positive, and scale
-/// is finite.
+/// x-transformers, ScaledSinusoidalEmbedding: scale, learned from dim^(-1/2) on, times numbers of
+/// frequencies base^(-2j / dim). Throws unless dim is even and positive, base finite and positive,
+/// and scale finite.
 inline sinusoidal<halves> scaled_sinusoidal(std::size_t dim, double scale, double base = 1e4) {
   return {detail::geometric_series("scaled_sinusoidal", dim, base, static_cast<double>(dim) / 2),
           {.scale = scale}};
-}
-
-/// The same with the initial scale of the training, dim^(-1/2).
-inline sinusoidal<halves> scaled_sinusoidal(std::size_t dim) {
-  return scaled_sinusoidal(dim, 1 / std::sqrt(static_cast<double>(dim == 0 ? 1 : dim)));
 }
 
 /// The options of diffusers' get_timestep_embedding, with its names and defaults.

@@ -33,13 +33,6 @@ std::vector<pair_range> ranges_of(std::size_t pairs, auto const& chosen) {
   return result;
 }
 
-constexpr void require_positive(char const* what, char const* name, double x) {
-  require(is_finite(x) && x > 0, what, ": ", name, " must be finite and positive, got ", x);
-}
-constexpr void require_not_negative(char const* what, char const* name, double x) {
-  require(is_finite(x) && x >= 0, what, ": ", name, " must be finite and not negative, got ", x);
-}
-
 }  // namespace detail
 
 /// One frequency per pair, in radians per position, and the attention factor: a multiplier on

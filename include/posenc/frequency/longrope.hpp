@@ -54,9 +54,7 @@ struct longrope_scaling {
 inline double attention_factor(longrope_scaling const& scaling) {
   if (scaling.attention_factor) return *scaling.attention_factor;
   detail::require_positive("longrope", "factor", scaling.factor);
-  detail::require(is_finite(scaling.original_length) && scaling.original_length > 1,
-                  "longrope: original_length must be finite and above 1, got ",
-                  scaling.original_length);
+  detail::require_above_1("longrope", "original_length", scaling.original_length);
   return scaling.factor <= 1
              ? 1
              : std::sqrt(1 + std::log(scaling.factor) / std::log(scaling.original_length));

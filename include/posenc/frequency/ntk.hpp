@@ -109,8 +109,8 @@ inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scalin
   auto const factor = scaling.factor, length = scaling.original_length;
   detail::require_positive("part_ntk", "factor", factor);
   detail::require_positive("part_ntk", "original_length", length);
-  detail::require_share("part_ntk", "ntk", scaling.ntk);
-  detail::require_share("part_ntk", "extrapolation", scaling.extrapolation);
+  detail::require_within("part_ntk", "ntk", scaling.ntk, 0, 1);
+  detail::require_within("part_ntk", "extrapolation", scaling.extrapolation, 0, 1);
   auto const series = geometric(rotary_dim, base), slow = linear(series, factor),
              middle = ntk(series, factor);
   auto const inner = ramp_of_yarn(rotary_dim, base, {factor, length, 1.25, 0.75}),

@@ -53,7 +53,7 @@ enum class kept_end {
 inline frequencies truncated(frequencies const& f, double p,
                              kept_pairs_rule kept_pairs = published_floor,
                              kept_end end = kept_end::fastest) {
-  detail::require(is_finite(p) && p >= 0 && p <= 1, "truncated: p must be in [0, 1], got ", p);
+  detail::require_within("truncated", "p", p, 0, 1);
   auto const rise = std::ranges::is_sorted_until(f.inv_freq(), std::greater{});
   detail::require(rise == f.inv_freq().end(),
                   "truncated: frequencies must not rise from pair to pair, as for a base below 1, "

@@ -57,11 +57,6 @@ inline double yarn_magnitude(double factor, double mscale = 1) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
-inline void require_share(char const* what, char const* name, double share) {
-  require(is_finite(share) && 0 <= share && share <= 1, what, ": ", name,
-          " must be in [0, 1], got ", share);
-}
-
 inline void require_yarn(char const* what, yarn_scaling const& s) {
   require_positive(what, "factor", s.factor);
   require_positive(what, "original_length", s.original_length);
@@ -69,7 +64,7 @@ inline void require_yarn(char const* what, yarn_scaling const& s) {
   require_positive(what, "beta_slow", s.beta_slow);
   for (auto const m : {s.mscale.value_or(0), s.mscale_all_dim.value_or(0)})
     require_not_negative(what, "mscale and mscale_all_dim", m);
-  require_share(what, "extrapolation", s.extrapolation);
+  require_within(what, "extrapolation", s.extrapolation, 0, 1);
   require_positive(what, "attention_factor", s.attention_factor.value_or(1));
 }
 
@@ -109,7 +104,7 @@ inline yarn_ramp ramp_of_series(std::span<double const> inv_freq, yarn_scaling c
 /// 1), and 0.001 apart if equal. Throws as yarn does.
 inline yarn_ramp ramp_of_yarn(std::size_t rotary_dim, double base, yarn_scaling const& scaling) {
   detail::require_yarn("yarn", scaling);
-  detail::require(is_finite(base) && base > 1, "yarn: base must be finite and above 1, got ", base);
+  detail::require_above_1("yarn", "base", base);
   auto const dim = static_cast<double>(rotary_dim);
   auto const index = [&](double turns) {
     return dim * detail::logarithm_of_turns(scaling, turns) / (2 * std::log(base));

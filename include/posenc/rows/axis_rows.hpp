@@ -212,8 +212,7 @@ class axis_position_builder {
   axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height,
                               std::size_t width, double step) {
     require_grid(part, frames, height, width);
-    detail::require(is_finite(step) && step >= 0,
-                    "axis_position_builder: step must be finite and not negative, got ", step);
+    detail::require_not_negative("axis_position_builder", "step", step);
     auto const last_frame = static_cast<double>(frames - 1) * step;
     require_room(part, std::max({last_frame, static_cast<double>(height - 1),
                                  static_cast<double>(width - 1)}) +

@@ -90,13 +90,12 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
 }  // namespace detail
 
 /// Rows for xPos queries: those of cos_sin_rows, pair i times zeta_i^((n - center) / scale_base).
-/// Pairs of frequency 0 are rotated too. [Sun 2022, 3.2; torchscale, xpos.py]
-/// Accuracy, relative to the gain: 6e-8 in float, 2e-15 + 4e-18 |n - center| in double.
-/// inverse() undoes them, with reciprocal gains; with an attention factor of 1, so does
-/// xpos_key_rows(...).transpose().
-/// Throws std::invalid_argument as cos_sin_rows does, unless gamma and scale_base are finite and
-/// positive, and if a gain, alone or times the attention factor, leaves the range of normal floats,
-/// 2^-126 to 2^126: with the paper's decay alone, beyond 35'000 positions from the center.
+/// Pairs of frequency 0 are rotated too. [Sun 2022, 3.2; torchscale, xpos.py] Accuracy, relative to
+/// the gain: 6e-8 in float, 2e-15 + 4e-18 |n - center| in double. inverse() undoes them, with
+/// reciprocal gains; with an attention factor of 1, so does xpos_key_rows(...).transpose(). Throws
+/// std::invalid_argument as cos_sin_rows does, unless gamma and scale_base are finite and positive,
+/// and if a gain, alone or times the attention factor, leaves the range of normal floats, 2^-126 to
+/// 2^126: with the paper's decay alone, beyond 35'000 positions from the center.
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> xpos_query_rows(frequencies const& f, Positions const& positions,
                                    xpos_decay const& decay = {}) {

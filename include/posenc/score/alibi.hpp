@@ -45,8 +45,7 @@ class alibi {
   /// Throws std::invalid_argument unless heads is positive and max_bias finite and positive.
   explicit alibi(std::size_t heads, double max_bias = 8) {
     detail::require(heads > 0, "alibi: heads must be positive, got 0");
-    detail::require(is_finite(max_bias) && max_bias > 0,
-                    "alibi: max_bias must be finite and positive, got ", max_bias);
+    detail::require_positive("alibi", "max_bias", max_bias);
     detail::require(heads <= 65'536, "alibi: heads must be at most 65536, got ", heads);
     slopes_ = std::vector<double>(heads);
     auto const powers = std::bit_floor(heads);
@@ -56,23 +55,14 @@ class alibi {
     }
   }
 
-  /// Slopes of one's own, one per head; 0: no bias. Throws unless there is one, and all are finite.
+  /// Slopes of one's own, one per head; 0: no bias, as x-transformers' heads beyond alibi_num_heads.
+  /// Throws unless there is one, and all are finite.
   static alibi with_slopes(list_view<double> slopes) {
     detail::require(!slopes.empty() && slopes.size() <= 65'536,
                     "alibi: there must be 1 to 65536 slopes, got ", slopes.size());
     detail::require_finite("alibi: slopes", slopes, " for head ");
     alibi result(1);
     result.slopes_.assign(slopes.begin(), slopes.end());
-    return result;
-  }
-
-  /// The first `biased` of `heads` heads have the slopes of alibi(biased, max_bias), the others no
-  /// bias. [x-transformers, alibi_num_heads] Throws as the constructor does, and if heads < biased.
-  static alibi on_first(std::size_t biased, std::size_t heads, double max_bias = 8) {
-    alibi result(biased, max_bias);
-    detail::require(heads >= biased && heads <= 65'536, "alibi: heads must be from the ", biased,
-                    " with bias to 65536, got ", heads);
-    result.slopes_.resize(heads);
     return result;
   }
 

@@ -19,10 +19,7 @@ namespace posenc::inline POSENC_TARGET {
 class soft_cap {
  public:
   /// Throws std::invalid_argument unless cap is finite and positive.
-  explicit soft_cap(double cap) : cap_(cap) {
-    detail::require(is_finite(cap) && cap > 0, "soft_cap: cap must be finite and positive, got ",
-                    cap);
-  }
+  explicit soft_cap(double cap) : cap_(cap) { detail::require_positive("soft_cap", "cap", cap); }
 
   double cap() const noexcept { return cap_; }  ///< in units of scores
 

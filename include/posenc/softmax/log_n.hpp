@@ -20,8 +20,7 @@ class log_of_length {
  public:
   constexpr log_of_length(char const* rule, double trained_length)
       : trained_length_(trained_length) {
-    require(is_finite(trained_length) && trained_length > 1, rule,
-            ": trained_length must be finite and above 1, got ", trained_length);
+    require_above_1(rule, "trained_length", trained_length);
   }
 
  protected:

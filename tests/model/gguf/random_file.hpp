@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/gguf/models.hpp"
@@ -20,8 +21,10 @@ using std::uint32_t;
 /// Has the keys that llama.cpp reads for the architecture.
 class random_file {
  public:
-  random_file(posenc::detail::gguf_architecture const& known, std::uint64_t seed)
-      : known_(known), name_(known.name), random_(seed) {}
+  random_file(std::string_view architecture, std::uint64_t seed)
+      : known_(*posenc::detail::gguf_architectures::find(architecture)),
+        name_(architecture),
+        random_(seed) {}
 
   gguf_writer operator()() {
     auto const layers = known_.alibi_layers != 0 ? 8 : uint32_t(8 * upto(1, 4));

@@ -31,7 +31,7 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
     file.require(is_known || options.unknown == unknown_model::as_llama, name,
                  "be one that is known, unless unknown_model::as_llama is asked for");
     architecture = is_known ? *known : *gguf_architectures::find("llama");
-    take_defaults_from("llama.cpp has it for " + std::string(architecture.name));
+    take_defaults_from("llama.cpp has it for " + (is_known ? found.type : std::string("llama")));
     if (!is_known) {
       bool const is_halves = options.layout && std::holds_alternative<halves>(*options.layout);
       if (is_halves) architecture.rope = gguf_rope_type::neox;
@@ -62,7 +62,7 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
   }
 
   gguf_metadata const& file;
-  gguf_architecture architecture = {.name = "", .rope = gguf_rope_type::none};
+  gguf_architecture architecture = {.names = "", .rope = gguf_rope_type::none};
   bool is_known = false;
 
   /// The full name of a key.
