@@ -44,17 +44,17 @@ class encoded_heads {
 
   /// Dense pages.
   template <class Slots>
-  encoded_heads(format_type format, raw* data, pages_shape shape, Slots const& slots)
+  encoded_heads(format_type format, raw* data, pages_shape const& shape, Slots const& slots)
       : encoded_heads(format, shape, dense(format, data, shape), slots) {}
   /// With any strides, of a format with all bytes in one place.
   template <class Slots>
-  encoded_heads(format_type format, bytes_at<raw> codes, pages_shape shape,
+  encoded_heads(format_type format, bytes_at<raw> const& codes, pages_shape const& shape,
                 Slots const& slots) requires(!is_scaled)
       : encoded_heads(format, shape, places{codes, codes}, slots) {}
   /// With any strides, of a format with scales elsewhere.
   template <class Slots>
-  encoded_heads(format_type format, bytes_at<raw> codes, bytes_at<raw> scales, pages_shape shape,
-                Slots const& slots) requires(is_scaled)
+  encoded_heads(format_type format, bytes_at<raw> const& codes, bytes_at<raw> const& scales,
+                pages_shape const& shape, Slots const& slots) requires(is_scaled)
       : encoded_heads(format, shape, places{codes, scales}, slots) {}
 
   std::size_t tokens() const noexcept { return codes_.tokens(); }  ///< as many as slots
@@ -145,9 +145,7 @@ class encoded_heads {
   requires cache_format<std::remove_const_t<Other>>
   friend class encoded_heads;
   using pages = paged_heads<byte>;
-  struct no_scales {
-    explicit no_scales(pages const&) noexcept {}
-  };
+  struct no_scales {};
   struct places {
     bytes_at<raw> codes, scales;
   };
@@ -160,10 +158,16 @@ class encoded_heads {
         codes_stride_(where.codes.strides.page),
         scales_stride_(where.scales.strides.page),
         codes_(view(where.codes, shape, format.bytes(shape.head_dim), slots)),
-        scales_(codes_),
-        slots_(slots) {
-    if constexpr (is_scaled)
-      scales_ = view(where.scales, shape, format.scale_bytes(shape.head_dim), slots);
+        scales_(view_of_scales(where.scales, shape, format, slots)),
+        slots_(slots) {}
+  template <class Slots>
+  static auto view_of_scales(bytes_at<raw> const& where, pages_shape const& shape,
+                             format_type const& format, Slots const& slots) {
+    if constexpr (is_scaled) {
+      return view(where, shape, format.scale_bytes(shape.head_dim), slots);
+    } else {
+      return no_scales();
+    }
   }
   // Codes themselves where no scales are elsewhere.
   pages const& scales_view() const noexcept {
@@ -191,10 +195,12 @@ class encoded_heads {
              {page, stride(heads * scales), stride(scales)}}};
   }
   template <class Slots>
-  static pages view(bytes_at<raw> const& where, pages_shape shape, std::size_t bytes,
+  static pages view(bytes_at<raw> const& where, pages_shape const& shape, std::size_t bytes,
                     Slots const& slots) {
-    shape.head_dim = bytes;
-    return {static_cast<byte*>(where.data), shape, where.strides, slots};
+    return {static_cast<byte*>(where.data),
+            {shape.pages, shape.page_tokens, shape.heads, bytes},
+            where.strides,
+            slots};
   }
   static auto* at(pages const& view, std::size_t token, std::size_t head) noexcept {
     auto* first = view.token(token);

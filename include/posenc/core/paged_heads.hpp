@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
@@ -46,7 +47,7 @@ class paged_heads {
 
   /// Of dense pages, [pages][page_tokens][heads][head_dim].
   template <class Slots>
-  paged_heads(detail::elements_at<T> data, pages_shape shape, Slots const& slots)
+  paged_heads(detail::elements_at<T> data, pages_shape const& shape, Slots const& slots)
       : paged_heads(data, shape,
                     {static_cast<std::ptrdiff_t>(shape.page_tokens * shape.heads * shape.head_dim),
                      static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim),
@@ -54,10 +55,11 @@ class paged_heads {
                     slots) {}
   /// slots: [tokens]. Throws where heads_view would, if pages overlap, or if a slot is beyond them.
   template <class Slots>
-  paged_heads(detail::elements_at<T> data, pages_shape shape, pages_strides strides,
+  paged_heads(detail::elements_at<T> data, pages_shape const& shape, pages_strides const& strides,
               Slots const& slots)
       : page_(data, {shape.pages == 0 ? 0 : shape.page_tokens, shape.heads, shape.head_dim},
-              {strides.token, strides.head}),
+              // Not with its neighbour: 16 bytes that were stored as 8 and 8 are not forwarded.
+              {detail::anew_in_each_turn(strides.token), strides.head}),
         page_stride_(strides.page),
         slots_(in_64_bits(slots)),
         memory_(page_.memory()) {

@@ -26,6 +26,7 @@ struct turn_pairs {
   number c, s;
   struct numbers {
     number x, y;
+    [[gnu::always_inline]] void operator*=(numbers const& w) noexcept { x = x * w.x, y = y * w.y; }
   };
 
   template <class Real>
@@ -48,10 +49,16 @@ struct turn_pairs {
   [[gnu::always_inline]] void finish(auto const& at, std::size_t pair, std::size_t all,
                                      numbers& n) const noexcept {
     if constexpr (std::same_as<From, halves>) n.y = In::load(at.from + all + pair);
-    at.template apply_weights<From, arithmetic_lanes>(pair, all, n.x, n.y);
+    at.template apply_weights<turn_pairs>(pair, all, n);
     auto const x = In::multiply_subtract(n.x, c, n.y * s);
     n.y = In::multiply_add(n.y, c, n.x * s), n.x = x;
     at.apply_gain(n.x, n.y);
+  }
+  /// Weights of the same dims.
+  template <class Real>
+  [[gnu::always_inline]] static void load_weights(Real const* weights, std::size_t pair,
+                                                  std::size_t all, numbers& n) noexcept {
+    From::template load<arithmetic_lanes>(weights, pair, all, n.x, n.y);
   }
   /// Writes x first, where that is a whole half; else all at last.
   static constexpr bool x_alone = std::same_as<To, halves>;
@@ -80,6 +87,9 @@ struct turn_side_by_side {
   typename In::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
   struct numbers {
     typename In::number x_y[2];
+    [[gnu::always_inline]] void operator*=(numbers const& w) noexcept {
+      for (std::size_t i = 0; i < 2; ++i) x_y[i] = x_y[i] * w.x_y[i];
+    }
   };
 
   template <class Real>
@@ -105,12 +115,17 @@ struct turn_side_by_side {
       at.template ask_ahead<pairs>(2 * pair + i * pairs);
       x_y[i] = In::load(at.from + 2 * pair + i * pairs);
     }
-    // The weights of the two registers are neighbours, as in halves.
-    at.template apply_weights<halves, arithmetic_lanes>(2 * pair, pairs, x_y[0], x_y[1]);
+    at.template apply_weights<turn_side_by_side>(pair, 0, n);
     for (std::size_t i = 0; i < 2; ++i)
       x_y[i] =
           In::multiply_add(x_y[i], c[i], In::template in_order<neighbours_swapped>(x_y[i]) * s[i]);
     at.apply_gain(x_y[0], x_y[1]);
+  }
+  template <class Real>
+  [[gnu::always_inline]] static void load_weights(Real const* weights, std::size_t pair,
+                                                  std::size_t, numbers& n) noexcept {
+    for (std::size_t i = 0; i < 2; ++i)
+      n.x_y[i] = arithmetic_lanes::load(weights + 2 * pair + i * pairs);
   }
   static void write_x(auto const&, std::size_t, std::size_t, numbers const&) noexcept {}
   [[gnu::always_inline]] static void write_y(auto const& at, std::size_t pair, std::size_t,

@@ -91,16 +91,39 @@ template <class From, class To, class Heads>
   copy_dims(some, block, block, some.head_dim - before - block);
 }
 
+/// A cursor with the weights of a whole head in registers.
+template <class Group, std::size_t Count, class Cursor>
+struct weighted_cursor : Cursor {
+  typename Group::numbers of_groups[Count];
+
+  [[gnu::always_inline]] explicit weighted_cursor(Cursor const& at) noexcept : Cursor(at) {
+    unrolled<Count>([&](std::size_t j) POSENC_INLINED {
+      Group::load_weights(at.weights, j * Group::pairs, Count * Group::pairs, of_groups[j]);
+    });
+  }
+  template <class>
+  [[gnu::always_inline]] void apply_weights(std::size_t pair, std::size_t,
+                                            typename Group::numbers& n) const noexcept {
+    n *= of_groups[pair / Group::pairs];
+  }
+};
+
 // Rotates heads of one token, each of one column. As its own function: where its groups are is
 // known here, so that g++ has registers for all addresses.
-template <class Group, std::size_t Count, class Cursor, class Real>
-[[gnu::noinline]] void whole_heads(Cursor at, Real const* cos, std::size_t heads,
-                                   std::ptrdiff_t from_head, std::ptrdiff_t to_head) noexcept {
+template <class Group, std::size_t Count, class Heads>
+[[gnu::noinline]] void whole_heads(Heads const& some) noexcept {
   constexpr auto pairs = Count * Group::pairs;
   groups<Group, Count, false> group;
-  group.load(cos, cos + pairs, 0);
-  POSENC_NOT_UNROLLED
-  for (; heads != 0; --heads, at.next_head(from_head, to_head)) group.turn(at, pairs, 0);
+  group.load(some.cos, some.cos + pairs, 0);
+  auto const from_head = some.from_head, to_head = some.to_head;
+  auto const rotate = [&](auto at) POSENC_INLINED {
+    POSENC_NOT_UNROLLED
+    for (auto left = some.heads; left != 0; --left, at.next_head(from_head, to_head))
+      group.turn(at, pairs, 0);
+  };
+  if (has_32_registers && some.first.weights != nullptr)
+    return rotate(weighted_cursor<Group, Count, decltype(some.first)>(some.first));
+  rotate(some.first);
 }
 
 /// Rotates some heads of one token, which are in L1 or will be, and copies what is not rotated.
@@ -113,8 +136,7 @@ template <class From, class To, class Heads>
                    pairs = count * group::pairs;
     if (some.head_dim == 2 * pairs && ranges.size() == 1 &&
         ranges[0].last - ranges[0].first == pairs)
-      return whole_heads<group, count>(some.first, some.cos, some.heads, some.from_head,
-                                       some.to_head);
+      return whole_heads<group, count>(some);
   }
   rotate_ranges<From, To>(some, ranges, true, loop::columns);
 }

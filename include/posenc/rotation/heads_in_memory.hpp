@@ -23,8 +23,8 @@ struct cursor {
   void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride) noexcept {
     move(from_stride, to_stride);
   }
-  template <class Layout, class Lanes>
-  void apply_weights(std::size_t, std::size_t, auto&, auto&) const noexcept {}
+  template <class Group>
+  void apply_weights(std::size_t, std::size_t, auto&) const noexcept {}
   template <class Lanes>
   void apply_weights(auto&) const noexcept {}
   void apply_gain(auto&...) const noexcept {}
@@ -51,13 +51,13 @@ struct cursor<S, T, true> {
     from += from_stride, to += to_stride, ahead += from_stride;
     if (gain_per_head) ++gain;
   }
-  /// x and y: numbers of pairs from `pair` on, of `all` pairs in layout Layout.
-  template <class Layout, class Lanes>
-  void apply_weights(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
+  /// To a group of pairs from `pair` on, of `all` pairs.
+  template <class Group>
+  [[gnu::always_inline]] void apply_weights(std::size_t pair, std::size_t all,
+                                            typename Group::numbers& n) const noexcept {
     if (weights == nullptr) return;
-    typename Lanes::number of_x, of_y;
-    Layout::template load<Lanes>(weights, pair, all, of_x, of_y);
-    x = x * of_x, y = y * of_y;
+    typename Group::numbers of_group;
+    Group::load_weights(weights, pair, all, of_group), n *= of_group;
   }
   template <class Lanes>
   void apply_weights(auto& x) const noexcept {
@@ -65,8 +65,9 @@ struct cursor<S, T, true> {
   }
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
   /// Prefetches Count numbers of what comes next; none if they are less than half a cache line.
+  /// Inlined always, or g++ may take it for a function that does nothing, and leave it out.
   template <std::size_t Count>
-  void ask_ahead(std::size_t dim) const noexcept {
+  [[gnu::always_inline]] void ask_ahead(std::size_t dim) const noexcept {
     if constexpr (Count * sizeof(S) >= 32) prefetch_into_l1(ahead + dim);
   }
 };
