@@ -245,6 +245,20 @@ TEST(parts_of_keys, add_up_to_attention_in_doubles_in_any_pages_and_split) {
   }
 }
 
+#if !defined(__FAST_MATH__)  // where infinities are not promised
+TEST(parts_of_keys, are_left_out_where_their_weights_are_0) {
+  random_heads<float> x({1, 4097, 4, 2, 8, 5});
+  std::fill(x.q.begin(), x.q.end(), 1.0f);
+  std::fill_n(x.k.begin(), 2048 * 2 * 8, -100.0f);
+  std::fill_n(x.v.begin(), 2048 * 2 * 5, static_cast<float>(infinity()));
+  auto const whole =
+      attention(x.q_view(), x.k_view(), x.v_view(), nope(), {.scale = 1, .keep_weights = true});
+  auto const got = attention(x.q_view(), x.k_view(), x.v_view(), nope(), {.scale = 1});
+  for (std::size_t i = 0; i < got.outputs.size(); ++i)
+    EXPECT_NEAR(got.outputs[i], whole.outputs[i], tolerance::of_dot_product<float>(4097, 2)) << i;
+}
+#endif
+
 TEST(scattered_heads, may_be_shared_by_sequences) {
   constexpr std::size_t prefix = 11, heads = 2, dim = 16;
   // Two sequences that begin with the same 11 keys, and one or nine of their own.
