@@ -22,6 +22,18 @@
 //     values of bfloat16 in pairs, weights as bfloat16       2.0 for 2.1 exactly: left out
 //     queries of 16 bits as two of 8                         scores 2.0 for .74 in the caches
 //     sums of __m512i instead of a vector of integers        g++ moves registers: .87 for .74
+// A step of 16384 keys, ns per head and key of scores + outputs + softmax and the call: bfloat16
+// 2.7 + 2.8 + .4 (reading it once 2.8), int8 2.4 + 2.6 + .3 (1.5), int8 by dot products
+// 1.9 + 2.1 + .3. Of the time of the whole step, or of what is said:
+//     parts of 2048 keys, whose scores and weights stay in L2, which is now so: one task .93 to
+//       .95, 2 tasks in turn .77 to .83, 8 tasks .50 to .54; parts of 1024 or 4096 keys are level
+//     weights prefetched, by dots                            int8_static .92, others level
+//     caches in huge pages, as a caller may choose           .91 to .97
+//     prefetches 512 bytes, 1 KiB, 4 KiB ahead; none, by dots     1.2, 1.06, 1.03; 2.1
+//     kv heads in parts of 4, 2, 1, as whole rows are split  1.3 to 1.5, 1.7 to 1.8, 2.5 to 3.3
+//     dots of keys interleaved by 32 bits in registers, so that a sum is not across a register:
+//       scores of int8 in L3 .86, from memory level; of bfloat16 1.2
+//     the same by way of memory, for rows of any number      .98, level, 1.7
 #include "posenc/attention/attention.hpp"
 
 #include <benchmark/benchmark.h>

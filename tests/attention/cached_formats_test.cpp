@@ -156,7 +156,8 @@ void is_near_doubles(auto const& keys_and_values, std::vector<float> const& read
   auto const q = numbers::random<float>(q_heads * dim, 1);
   heads_view<float const> const query(q.data(), {1, q_heads, dim});
   posenc::dot_products const cache(keys_and_values);
-  auto const got = posenc::attention(query, cache, cache, posenc::nope(), {.keep_scores = true});
+  auto const got = posenc::attention(query, cache, cache, posenc::nope(), {.keep_scores = true}),
+             in_parts = posenc::attention(query, cache, cache, posenc::nope());
   auto const scale = 1 / std::sqrt(static_cast<double>(dim));
   for (std::size_t h = 0; h < q_heads; ++h) {
     auto const of_head = std::span(q).subspan(h * dim, dim);
@@ -185,6 +186,7 @@ void is_near_doubles(auto const& keys_and_values, std::vector<float> const& read
       sum += weights[t] = std::exp(scale * score);
     }
     EXPECT_NEAR(got.log_sum_exp[h], std::log(sum), worst + 64 * of_float);
+    EXPECT_NEAR(in_parts.log_sum_exp[h], std::log(sum), worst + 64 * of_float);
     for (auto& weight : weights) largest = std::max(largest, weight /= sum);
     auto const of_codes = Integers ? largest * static_cast<double>(n) / 510 * 128 / 127 : 0;
     auto const error = most_of_values *
@@ -193,6 +195,7 @@ void is_near_doubles(auto const& keys_and_values, std::vector<float> const& read
       double output = 0;
       for (std::size_t t = 0; t < n; ++t) output += weights[t] * number(t, i);
       EXPECT_NEAR(got.outputs[h * dim + i], output, error) << h << " " << i;
+      EXPECT_NEAR(in_parts.outputs[h * dim + i], output, error) << h << " " << i;
     }
   }
 }
@@ -237,7 +240,11 @@ void has_the_stated_error(F const& format) {
                                  {64, 40},
                                  {70, 96},
                                  {130, 128},
-                                 {517, 64}}) {
+                                 {517, 64},
+                                 {2047, 8},
+                                 {2048, 8},
+                                 {2049, 8},
+                                 {4097, 8}}) {
       random_cache<F> const cache(format, n, dim);
       is_near_doubles<Integers>(cache.view(), cache.read, q_heads, n, dim);
     }
@@ -276,8 +283,8 @@ TEST(dot_products, are_of_views_of_bfloat16_in_pages_and_not) {
 }
 
 template <class F>
-void is_the_same_in_any_pages_and_split(F const& format) {
-  constexpr std::size_t n = 130, dim = 72, q_heads = 8;
+void is_the_same_in_any_pages_and_split(F const& format, std::size_t n) {
+  constexpr std::size_t dim = 72, q_heads = 8;
   random_cache<F> const cache(format, n, dim), other(format, n, dim, 1);
   auto const q = numbers::random<float>(q_heads * dim, 1);
   heads_view<float const> const query(q.data(), {1, q_heads, dim});
@@ -285,15 +292,18 @@ void is_the_same_in_any_pages_and_split(F const& format) {
   auto const expected = posenc::attention(query, named, named, posenc::nope()).outputs;
   EXPECT_EQ(posenc::attention(query, of_other, of_other, posenc::nope()).outputs, expected);
   executors::shuffled const executor{1};
-  EXPECT_EQ(
-      posenc::attention(posenc::tasks(2, executor), query, named, named, posenc::nope()).outputs,
-      expected);
+  for (std::size_t const count : {2u, 3u, 5u}) {
+    posenc::tasks const split(count, executor);
+    EXPECT_EQ(posenc::attention(split, query, named, named, posenc::nope()).outputs, expected);
+  }
 }
 
 TEST(dot_products, are_the_same_in_any_pages_and_split) {
-  is_the_same_in_any_pages_and_split(posenc::int8_per_head{});
-  is_the_same_in_any_pages_and_split(posenc::u8_per_head{});
-  is_the_same_in_any_pages_and_split(posenc::numbers_of<posenc::bfloat16>{});
+  for (std::size_t const n : {130u, 2049u, 4097u}) {
+    is_the_same_in_any_pages_and_split(posenc::int8_per_head{}, n);
+    is_the_same_in_any_pages_and_split(posenc::u8_per_head{}, n);
+    is_the_same_in_any_pages_and_split(posenc::numbers_of<posenc::bfloat16>{}, n);
+  }
 }
 
 TEST(dot_products, are_exact_of_prompts_alone) {

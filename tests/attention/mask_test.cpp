@@ -121,9 +121,11 @@ TEST(visible_keys, a_query_that_sees_nothing_has_an_empty_range_and_hides_all) {
   std::vector<std::int64_t> const queries{-1, 2}, up{0, 1, 2, 3}, down{3, 2, 1, 0};
   detail::visible_keys const rising(mask::causal, queries, up),
       falling(mask::causal, queries, down);
-  EXPECT_EQ(rising.around(0), (token_range{0, 0}));
-  EXPECT_EQ(rising.around(1), (token_range{0, 3}));
-  EXPECT_EQ(falling.around(1), (token_range{0, 4}))
+  EXPECT_EQ(rising.around(0, {0, 4}), (token_range{0, 0}));
+  EXPECT_EQ(rising.around(1, {0, 4}), (token_range{0, 3}));
+  EXPECT_EQ(rising.around(1, {1, 2}), (token_range{1, 2}));
+  EXPECT_EQ(rising.around(1, {3, 4}), (token_range{0, 0}));
+  EXPECT_EQ(falling.around(1, {0, 4}), (token_range{0, 4}))
       << "in no order, what is not seen is hidden key by key";
   std::vector<float> row(4, 1);
   falling.hide(1, {0, 4}, std::span(row));

@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -30,6 +33,7 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
 #include "rejects.hpp"
+#include "tolerance.hpp"
 
 namespace {
 
@@ -136,6 +140,124 @@ TEST(scattered_heads, give_what_contiguous_ones_give_in_every_format) {
     numbers::in_every_format([&]<class S>() { expect_as_contiguous<S>(p, alibi(p.heads), {}); });
   }
 }
+
+/// Scores of head h, a query and a key, after site 3.
+using score_rule =
+    std::function<double(std::size_t h, double score, std::int64_t q, std::int64_t k)>;
+double as_it_is(std::size_t, double score, std::int64_t, std::int64_t) { return score; }
+
+/// Attention in doubles, of up to two queries with enough keys for parts. Weights that are off by
+/// what their scores are off shift outputs by the mean of that, twice at most.
+void expect_doubles(random_heads<float> const& x, attention_options const& given,
+                    token_positions const& of_keys, attention_result<float> const& got,
+                    score_rule const& rule, double sink) {
+  constexpr auto unit = tolerance::unit_roundoff<float>();
+  auto const& n = x.n;
+  auto const dim = static_cast<double>(n.head_dim);
+  for (std::size_t row = 0; row < n.queries * n.heads; ++row) {
+    auto const at = given.query_positions[row / n.heads];
+    auto const head = row % n.heads, kv_head = head / (n.heads / n.kv_heads);
+    auto const [nearest, farthest] = given.mask.positions(at);
+    std::vector<double> scores, outputs(n.value_dim);
+    std::vector<std::size_t> seen;
+    for (std::size_t s = 0; s < n.keys; ++s) {
+      if (of_keys[s] < nearest || of_keys[s] > farthest) continue;
+      double score = 0;
+      for (std::size_t i = 0; i < n.head_dim; ++i)
+        score += double{x.q[row * n.head_dim + i]} *
+                 double{x.k[(s * n.kv_heads + kv_head) * n.head_dim + i]};
+      seen.push_back(s), scores.push_back(rule(head, score, at, of_keys[s]));
+    }
+    double const none = -std::numeric_limits<double>::max();
+    auto most = sink, sum = 0.0, error = 0.0;
+    for (auto const score : scores) most = std::max(most, score);
+    auto const of_sink = sink == none ? 0 : std::exp(sink - most);
+    for (auto const score : scores) sum += std::exp(score - most);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      auto const weight = std::exp(scores[i] - most) / (sum + of_sink);
+      error += weight * (tolerance::of_dot_product<float>(n.head_dim, dim) +
+                         (30 + 5 * std::abs(scores[i]) + 4 * std::abs(scores[i] - most)) * unit);
+      for (std::size_t j = 0; j < n.value_dim; ++j)
+        outputs[j] += weight * double{x.v[(seen[i] * n.kv_heads + kv_head) * n.value_dim + j]};
+    }
+    if (seen.empty() && sink == none) {
+      EXPECT_TRUE(is_masked(got.log_sum_exp[row])) << row;
+    } else {
+      EXPECT_NEAR(got.log_sum_exp[row], most + std::log(sum + of_sink), error + unit) << row;
+    }
+    for (std::size_t j = 0; j < n.value_dim; ++j)
+      EXPECT_NEAR(got.outputs[row * n.value_dim + j], outputs[j],
+                  seen.empty() ? 0 : 2 * error + tolerance::of_dot_product<float>(n.keys, 1));
+  }
+}
+
+template <class Encoding>
+void expect_parts(std::size_t keys, Encoding const& encoding, attention_options options,
+                  score_rule const& rule = as_it_is,
+                  double sink = -std::numeric_limits<double>::max()) {
+  SCOPED_TRACE(testing::Message() << keys << " keys");
+  random_heads<float> x({options.query_positions.size(), keys, 4, 2, 8, 5});
+  for (std::size_t i = 0; i < x.v.size(); ++i)  // parts have means of their own
+    x.v[i] = x.v[i] / 4 + (i / (2 * 5) / 2048 % 2 == 0 ? 0.75f : -0.5f);
+  options.scale = 1;
+  auto of_keys = options.key_positions;
+  if (of_keys.empty()) of_keys = options.mask.counted(keys);
+  auto const expected = attention(x.q_view(), x.k_view(), x.v_view(), encoding, options);
+  expect_doubles(x, options, of_keys, expected, rule, sink);
+  pages<float> const of_k(x.k, {1, 16, 2, 8}, order::tokens_first, random_slots(keys, 16, 1)),
+      of_v(x.v, {1, 16, 2, 5}, order::tokens_first, random_slots(keys, 16, 1));
+  for (std::size_t const count : {1u, 2u, 3u, 5u}) {
+    executors::shuffled const some{count};
+    expect_same_results(
+        attention(tasks(count, some), x.q_view(), x.k_view(), x.v_view(), encoding, options),
+        expected);
+    expect_same_results(
+        attention(tasks(count, some), x.q_view(), of_k.view(), of_v.view(), encoding, options),
+        expected);
+  }
+}
+
+TEST(parts_of_keys, add_up_to_attention_in_doubles_in_any_pages_and_split) {
+  alibi const biases(4);
+  auto const biased = [&](std::size_t h, double score, std::int64_t q, std::int64_t k) {
+    return score + biases.bias(h, q - k);
+  };
+  auto const capped = [](std::size_t, double score, std::int64_t, std::int64_t) {
+    return 2 * std::tanh(score / 2);
+  };
+  rope<halves> const turning(geometric(8, 1e4));
+  for (std::size_t const keys : {2047u, 2048u, 2049u, 4097u}) {
+    auto const last = static_cast<std::int64_t>(keys) - 1;
+    expect_parts(keys, nope(), {.query_positions = {last}});
+    expect_parts(keys, nope(), {.query_positions = {last - 2047, last}});
+    expect_parts(keys, nope(), {.query_positions = {-1, last}});  // sees nothing
+    expect_parts(keys, nope(), {.mask = mask::sliding_window(60), .query_positions = {9, last}});
+    expect_parts(keys, attention_sinks(std::vector<double>(4, 6.0)),
+                 {.query_positions = {-1, last}}, as_it_is, 6.0);
+    expect_parts(keys, biases, {.query_positions = {last}}, biased);
+    // Positions do not rise: of a part all keys are hidden, and of a query; others are far away.
+    token_positions later(slots(keys, 1));
+    for (std::size_t s = 0; s < keys; ++s)
+      later[s] = s / 2048 == keys / 2048 / 2 ? 30000 : static_cast<std::int64_t>(s);
+    expect_parts(keys, biases, {.query_positions = {20000, -1}, .key_positions = later}, biased);
+    expect_parts(keys, scheme(turning, soft_cap(2)),
+                 {.mask = mask::full, .query_positions = {0}, .keys_are_encoded = true}, capped);
+  }
+}
+
+#if !defined(__FAST_MATH__)  // where infinities are not promised
+TEST(parts_of_keys, are_left_out_where_their_weights_are_0) {
+  random_heads<float> x({1, 4097, 4, 2, 8, 5});
+  std::fill(x.q.begin(), x.q.end(), 1.0f);
+  std::fill_n(x.k.begin(), 2048 * 2 * 8, -100.0f);
+  std::fill_n(x.v.begin(), 2048 * 2 * 5, static_cast<float>(infinity()));
+  auto const whole =
+      attention(x.q_view(), x.k_view(), x.v_view(), nope(), {.scale = 1, .keep_weights = true});
+  auto const got = attention(x.q_view(), x.k_view(), x.v_view(), nope(), {.scale = 1});
+  for (std::size_t i = 0; i < got.outputs.size(); ++i)
+    EXPECT_NEAR(got.outputs[i], whole.outputs[i], tolerance::of_dot_product<float>(4097, 2)) << i;
+}
+#endif
 
 TEST(scattered_heads, may_be_shared_by_sequences) {
   constexpr std::size_t prefix = 11, heads = 2, dim = 16;

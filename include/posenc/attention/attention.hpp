@@ -31,6 +31,7 @@ template <std::floating_point T>
 struct attention_workspace {
   attention_result<T> result;                              ///< of the last call
   std::vector<detail::attention_memory<T>> of_tasks;       ///< scratch memory, one part a task
+  detail::key_parts<T> of_parts;                           ///< the same, of parts of the keys
   std::vector<std::ptrdiff_t> key_offsets, value_offsets;  ///< of paged tokens
 };
 
@@ -67,11 +68,14 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
   begin(workspace.result, encoding, given, options);
   if (given.queries == 0 || given.keys == 0) return workspace.result;
   if (workspace.of_tasks.size() < split.count()) workspace.of_tasks.resize(split.count());
+  auto& parts = workspace.of_parts;
+  parts.template begin<Encoding>(given, options);
   std::atomic<std::size_t> next = 0;
   run_tasks(split, [&](std::size_t i) {
-    block_attention(step, given, options, workspace.result, workspace.of_tasks[i])
+    block_attention(step, given, options, workspace.result, parts, workspace.of_tasks[i])
         .take(next, split.count(), q, keys, values);
   });
+  parts.add_to(workspace.result, encoding, given);
   return workspace.result;
 }
 
@@ -89,16 +93,21 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// An encoding of site 1 is a compile error. Products and exponentials in T, sums of exponentials
 /// in double. Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows
 /// that see them. Memory beside the results: 144 rows of scores, or where queries are few up to 8
-/// of each kv head; a head of keys and of values, unless they are read as they are stored, as those
-/// of few queries are (16 heads of a format that has no load are decoded at once). Throws
+/// of each kv head, of 2048 keys where these are split, and then outputs for each 2048 keys; a head
+/// of keys and of values, unless they are read as they are stored, as those of few queries are (16
+/// heads of a format that has no load are decoded at once). Throws
 /// std::invalid_argument unless the shapes, positions and packed sequences agree, every key and
 /// value has a slot, there is a head, kv_heads divides heads, and an encoding that knows its heads
 /// has as many (or more, where it says that it may serve fewer); and, then amid the work, where an
 /// encoding throws for another reason. The encoding is not copied.
 ///
-/// In tasks: each takes kv heads, and blocks of up to 144 rows of queries, until none is left; one
-/// query of one kv head is not split. The bits are the same for any split. Each task has the memory
-/// of a call. They call the encoding at once; what it throws is thrown when all have ended.
+/// In tasks: each takes blocks of up to 144 rows of queries of a kv head until none is left. Few
+/// queries (up to 8 rows per kv head, of encoded keys) are split by keys instead, at multiples of
+/// 2048, all kv heads together while parts suffice; in one task too, so that the bits are the same
+/// for any split. By kv heads alone, where a rule of site 3 that is no bias or one of site 4 but a
+/// sink needs whole rows, or scores or weights are kept; sums then round otherwise. Each task has
+/// the scores and copies of a call; outputs of parts are one for all. They call the encoding at
+/// once; what it throws is thrown when all have ended.
 template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
@@ -13,6 +15,7 @@
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/scattered_heads.hpp"
 #include "posenc/attention/score_blocks.hpp"
+#include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
@@ -64,31 +67,86 @@ void begin(attention_result<T>& result, Encoding const& encoding, attention_argu
     result.log_sum_exp[i] = sink_of(encoding, i % heads);
 }
 
+/// How many keys make a part: the scores of few rows stay in L2.
+inline constexpr std::size_t keys_of_part = 2048;
+
+/// The parts of the keys that few rows are computed of, in any order, then added in that of the
+/// keys. They begin at multiples of keys_of_part, so that bits depend on neither tasks nor pages.
+template <std::floating_point T>
+struct key_parts {
+  std::size_t first = 0, count = 1;  ///< those that are seen; of one nothing is kept here
+  std::vector<scaled_sum> sums;      ///< [parts][queries][heads]
+  std::vector<T> outputs;            ///< [parts][queries][heads][value_dim], each as if alone
+
+  /// One part unless rows are few and neither the rules nor the options need whole rows.
+  template <class Encoding>
+  void begin(attention_arguments const& given, attention_options const& options) {
+    first = 0, count = 1;
+    if (acts_on_softmax<Encoding> || (acts_on_scores<Encoding> && !adds_bias<Encoding>) ||
+        options.keep_scores || options.keep_weights || given.keys <= keys_of_part ||
+        !reads_in_place<Encoding>(given))
+      return;
+    visible_keys const visible(given.mask, given.query_positions, given.key_positions);
+    std::vector<token_range> ranges;
+    for (std::size_t t = 0; t < given.queries; ++t)
+      ranges.push_back(visible.around(t, {0, given.keys}));
+    auto const seen = hull(ranges);
+    if (seen.first == seen.last) return;
+    first = seen.first / keys_of_part, count = (seen.last - 1) / keys_of_part + 1 - first;
+    sums.assign(count * given.queries * given.heads, no_keys());
+    outputs.resize(sums.size() * given.value_dim);
+  }
+
+  void add_to(attention_result<T>& result, auto const& encoding, attention_arguments const& given) {
+    auto const rows = result.log_sum_exp.size(), dim = given.value_dim;
+    for (std::size_t row = 0; row < rows && count > 1; ++row) {
+      auto all = no_keys();
+      for (auto i = row; i < sums.size(); i += rows) all.add(sums[i]);
+      auto const [log_sum_exp, share] = share_of(all, sink_of(encoding, row % given.heads));
+      result.log_sum_exp[row] = log_sum_exp;
+      auto* const output = std::fill_n(result.outputs.data() + row * dim, dim, T{0}) - dim;
+      for (auto i = row; i < sums.size(); i += rows) {
+        auto const part = std::exp(sums[i].largest - all.largest) * sums[i].sum * share;
+        auto const weight = static_cast<T>(part);
+        for (std::size_t j = 0; weight != 0 && j < dim; ++j)
+          output[j] += weight * outputs[i * dim + j];
+      }
+    }
+  }
+
+  static scaled_sum no_keys() noexcept { return {1, std::numeric_limits<double>::lowest(), 0}; }
+};
+
 /// One worker, of arguments that are checked. Which worker takes a piece changes no bit of it.
 template <std::floating_point T, class Encoding>
 class block_attention {
  public:
   block_attention(prepared_encoding<T, Encoding> const& step, attention_arguments const& given,
                   attention_options const& options, attention_result<T>& result,
-                  attention_memory<T>& memory)
+                  key_parts<T>& parts, attention_memory<T>& memory)
       : encoding_(step.encoding()),
         given_(given),
         options_(options),
         result_(result),
+        parts_(parts),
         memory_(memory),
         scores_(step, given, memory.blocks) {}
 
   /// Takes pieces until none is left. Where rows are few, keys and values are read in place: a
-  /// piece is the kv heads of one of `tasks` parts. Else it is a block of queries of one kv head,
-  /// whose keys are encoded by each task that takes one; the last block, which sees most keys,
-  /// first. k and v: as to_read makes them.
+  /// piece is a part of the keys, of all kv heads, or of some where tasks are more than parts. Else
+  /// it is a block of queries of one kv head, whose keys are encoded by each task that takes one;
+  /// the last block, which sees most keys, first. k and v: as to_read makes them.
   template <class Q>
   void take(std::atomic<std::size_t>& next, std::size_t tasks, heads_view<Q> const& q,
             auto const& k, auto const& v) {
-    if (scores_.reads_keys() && given_.queries * given_.group <= few_rows) {
-      for (std::size_t i; (i = next++) < tasks;) {
-        auto const [head, count] = part_of(given_.kv_heads, i, tasks);
+    if (reads_in_place<Encoding>(given_)) {
+      auto const splits = (tasks - 1) / parts_.count + 1;
+      for (std::size_t i; (i = next++) < parts_.count * splits;) {
+        auto const [head, count] = part_of(given_.kv_heads, i % splits, splits);
         if (count == 0) continue;
+        part_ = i / splits;
+        auto const from = (parts_.first + part_) * keys_of_part;
+        if (parts_.count > 1) scores_.see({from, from + keys_of_part});
         attend(q, k.slice_heads(head, count), v.slice_heads(head, count), head, 0);
       }
       return;
@@ -133,12 +191,16 @@ class block_attention {
           return inverse_temperature_of(
               encoding_, statistics_of(plain, max, row.head, given_.query_positions[row.query]));
         });
-    auto const [log_sum_exp, share] = share_of(e.sum, sink_of(encoding_, row.head));
     if (e.numbers != row.scores.data())
       std::copy_n(e.numbers, row.scores.size(), row.scores.data());
     if (!is_finite(e.sum.sum)) scores_.clear_hidden(row);
-    result_.log_sum_exp[row.query * given_.heads + row.head] = log_sum_exp;
-    memory_.shares[i] = share;
+    auto const in_parts = parts_.count > 1;
+    auto const share = share_of(e.sum, in_parts ? no_sink : sink_of(encoding_, row.head));
+    memory_.shares[i] = share.share;
+    if (in_parts)
+      parts_.sums[part_ * result_.log_sum_exp.size() + at(row)] = e.sum;
+    else
+      result_.log_sum_exp[at(row)] = share.log_sum_exp;
     auto* const weights = scores_.data() + i * seen;
     std::fill(weights, row.scores.data(), T{0});
     std::fill(row.scores.data() + row.scores.size(), weights + seen, T{0});
@@ -162,7 +224,12 @@ class block_attention {
   }
 
   T* outputs_of(block_row<T> const& row) const noexcept {
-    return result_.outputs.data() + (row.query * given_.heads + row.head) * given_.value_dim;
+    auto* const outputs = parts_.count > 1 ? parts_.outputs.data() + part_ * result_.outputs.size()
+                                           : result_.outputs.data();
+    return outputs + at(row) * given_.value_dim;
+  }
+  std::size_t at(block_row<T> const& row) const noexcept {
+    return row.query * given_.heads + row.head;
   }
   std::size_t at_keys(block_row<T> const& row) const noexcept {
     return (row.head * given_.queries + row.query) * given_.keys + row.keys.first;
@@ -172,8 +239,10 @@ class block_attention {
   attention_arguments const& given_;
   attention_options const& options_;
   attention_result<T>& result_;
+  key_parts<T>& parts_;
   attention_memory<T>& memory_;
   score_blocks<T, Encoding> scores_;
+  std::size_t part_ = 0;
 };
 
 }  // namespace detail

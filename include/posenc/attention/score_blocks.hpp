@@ -37,6 +37,17 @@ struct score_memory {
   std::vector<T> far_keys, far_queries, far_scores;  ///< where scores are near and far
 };
 
+/// Whether no site changes keys, so that they are read in place.
+template <class Encoding>
+bool reads_keys(attention_arguments const& given) noexcept {
+  return !acts_on_queries_and_keys<Encoding> || given.keys_are_encoded;
+}
+/// Whether rows are few as well, so that keys and values of all kv heads are read at once.
+template <class Encoding>
+bool reads_in_place(attention_arguments const& given) noexcept {
+  return reads_keys<Encoding>(given) && given.queries * given.group <= few_rows;
+}
+
 template <std::floating_point T, class Encoding>
 class score_blocks {
  public:
@@ -48,12 +59,12 @@ class score_blocks {
         visible_(given.mask, given.query_positions, given.key_positions),
         memory_(memory) {
     memory_.ranges.resize(given.queries);
-    for (std::size_t t = 0; t < given.queries; ++t) memory_.ranges[t] = visible_.around(t);
+    see({0, given.keys});
   }
 
-  /// Whether no site changes keys, so that they are read in place.
-  bool reads_keys() const noexcept {
-    return !acts_on_queries_and_keys<Encoding> || given_.keys_are_encoded;
+  /// From now on queries see those of their keys that are in a range.
+  void see(token_range keys) {
+    for (std::size_t t = 0; t < given_.queries; ++t) memory_.ranges[t] = visible_.around(t, keys);
   }
   /// How many queries make a block.
   std::size_t queries() const noexcept {
@@ -62,7 +73,7 @@ class score_blocks {
 
   /// The encoded keys of one kv head, [keys][1][product_dim]; for far scores, far_keys() as well.
   heads_view<T const> encoded_keys(std::vector<T>& numbers, auto const& k, std::size_t kv_head) {
-    if (reads_keys()) return as_computed<T>(numbers, k);
+    if (reads_keys<Encoding>(given_)) return as_computed<T>(numbers, k);
     if constexpr (changes_head_dim<Encoding>) {
       numbers.resize(k.tokens() * given_.product_dim);
       heads_view<T> const encoded(numbers.data(), {k.tokens(), 1, given_.product_dim});

@@ -21,8 +21,9 @@ class visible_keys {
         keys_(key_positions),
         rising_(m.sequences_rise(key_positions)) {}
 
-  /// The smallest known range of tokens that has every key query t sees; {0, 0} if it sees none.
-  token_range around(std::size_t t) const noexcept {
+  /// The smallest known range of tokens that has every key of `among` that query t sees; {0, 0} if
+  /// it sees none.
+  token_range around(std::size_t t, token_range among) const noexcept {
     auto [first, last] = mask_.tokens(t, keys_.size());
     if (rising_) {
       auto const [nearest, farthest] = mask_.positions(queries_[t]);
@@ -31,6 +32,7 @@ class visible_keys {
           first + static_cast<std::size_t>(std::ranges::upper_bound(own, farthest) - own.begin());
       first += static_cast<std::size_t>(std::ranges::lower_bound(own, nearest) - own.begin());
     }
+    first = std::max(first, among.first), last = std::min(last, among.last);
     return first < last ? token_range{first, last} : token_range{0, 0};
   }
 

@@ -132,6 +132,13 @@ struct scaled_sum {
     if (!is_finite(largest) && is_finite(beta))
       largest = std::copysign(std::numeric_limits<double>::max(), max);
   }
+
+  /// Adds the sum of other keys of the row.
+  void add(scaled_sum const& other) noexcept {
+    auto const most = std::max(largest, other.largest);
+    sum = sum * std::exp(largest - most) + other.sum * std::exp(other.largest - most);
+    largest = most;
+  }
 };
 
 struct row_share {
