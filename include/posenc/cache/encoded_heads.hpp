@@ -93,7 +93,7 @@ class encoded_heads {
   /// Where the heads of a token are from `head` on, as the numbers of a format that is no more, and
   /// the stride from head to head; null where the token has no slot, or numbers are not aligned.
   auto numbers(std::size_t token, std::size_t head) const noexcept
-      requires(!reads && std::same_as<arithmetic_t<typename format_type::number_type>, float>) {
+      requires(!reads && detail::has_numbers<format_type>) {
     using T = typename format_type::number_type;
     auto* const first = at(codes_, token, head);
     auto const stride = codes_.head_stride(), size = static_cast<std::ptrdiff_t>(sizeof(T));

@@ -60,6 +60,10 @@ struct numbers_of;
 
 namespace detail {
 
+/// A format of numbers side by side, which are computed in float.
+template <class F>
+concept has_numbers = std::same_as<arithmetic_t<typename F::number_type>, float>;
+
 /// A number at any address.
 template <class Number>
 [[gnu::always_inline]] inline Number number_at(std::byte const* from) noexcept {
