@@ -20,13 +20,15 @@ endfunction()
 
 # One file's function may have the name of another's argument. g++ 12 warns of its own AVX-512 headers within Eigen.
 set(of_tests -Wno-shadow "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
-# What most tests include is compiled once.
+# What most tests include is compiled once, and once more for optimised rooms.
 file(CONFIGURE OUTPUT precompiled.cpp CONTENT "" @ONLY)
-add_library(posenc_tests_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
-target_link_libraries(posenc_tests_precompiled PRIVATE posenc::posenc ${gtest})
-target_compile_options(posenc_tests_precompiled PRIVATE ${of_tests})
-set(precompiled <gtest/gtest.h> <xsimd/xsimd.hpp>)
-target_precompile_headers(posenc_tests_precompiled PRIVATE ${precompiled})
+foreach(precompiled posenc_tests_precompiled posenc_tests_precompiled_optimised)
+  add_library(${precompiled} OBJECT EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
+  target_link_libraries(${precompiled} PRIVATE posenc::posenc ${gtest})
+  target_compile_options(${precompiled} PRIVATE ${of_tests})
+  target_precompile_headers(${precompiled} PRIVATE <gtest/gtest.h> <xsimd/xsimd.hpp>)
+endforeach()
+target_compile_options(posenc_tests_precompiled_optimised PRIVATE -O1)
 
 # What is written for the registers of a CPU, of rotation's tests, and what no fuzz target moves.
 set(of_kernel kernel memory relayout rotate_bits rotate_bfloat16)
@@ -64,7 +66,7 @@ function(posenc_test_room room)
   if(room STREQUAL "scalar")
     target_precompile_headers(${program} PRIVATE <gtest/gtest.h>)
   elseif(room IN_LIST optimised)
-    target_precompile_headers(${program} PRIVATE ${precompiled})
+    target_precompile_headers(${program} REUSE_FROM posenc_tests_precompiled_optimised)
   elseif(room STREQUAL "model")
     target_precompile_headers(${program} PRIVATE <gtest/gtest.h> <nlohmann/json.hpp>)
   else()
