@@ -62,7 +62,9 @@ namespace detail {
 
 /// A format of numbers side by side, which are computed in float.
 template <class F>
-concept has_numbers = std::same_as<arithmetic_t<typename F::number_type>, float>;
+concept has_numbers = requires(typename F::number_type x) {
+  { load(x) } -> std::same_as<float>;
+};
 
 /// A number at any address.
 template <class Number>
