@@ -163,6 +163,8 @@ TEST(write_step, writes_the_same_numbers_where_they_are_not_aligned) {
   encoded_heads const aligned(posenc::numbers_of<bfloat16>{}, memory.data(), s.pages(),
                               s.of_tokens),
       odd(posenc::numbers_of<bfloat16>{}, memory.data() + size + 1, s.pages(), s.of_tokens);
+  EXPECT_NE(aligned.numbers(0, 0).first, nullptr);
+  EXPECT_EQ(odd.numbers(0, 0).first, nullptr);
   write_step(rows, rotated<halves>(keys, aligned).norm({weight, 1e-6f}),
              rotated<halves>(keys, odd).norm({weight, 1e-6f}));
   EXPECT_TRUE(std::equal(memory.begin(), memory.begin() + static_cast<std::ptrdiff_t>(size),
