@@ -151,6 +151,27 @@ TEST(write_step, writes_the_bytes_that_separate_passes_write) {
                                                            rotary_block::first());
 }
 
+TEST(write_step, scales_values_whose_type_does_not_change) {
+  setting const s;
+  slots const all{0, 1, 2, 3, 4};
+  auto const test = [&]<class T>(T) {
+    auto const v = numbers::random<T>(5 * s.heads * s.dim);
+    std::vector<T> pages(12 * s.heads * s.dim);
+    cos_sin_rows const rows(geometric(s.dim, 1e4), s.positions);
+    write_step(rows, unrotated(heads_view<T const>(v.data(), s.shape()),
+                               encoded_heads(posenc::numbers_of<T>{}, pages.data(), s.pages(), all))
+                         .scale(0.3f));
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      T expected;
+      posenc::store(expected, posenc::load(v[i]) * 0.3f);
+      ASSERT_EQ(posenc::load(pages[i]), posenc::load(expected));
+    }
+  };
+  test(float());
+  test(half());
+  test(bfloat16());
+}
+
 // Where they are aligned the kernel writes them, elsewhere they go by way of floats.
 TEST(write_step, writes_the_same_numbers_where_they_are_not_aligned) {
   setting const s;
