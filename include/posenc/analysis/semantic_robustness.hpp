@@ -65,7 +65,7 @@ struct semantic_robustness_result {
 /// cos(r inv_freq) of the score that q and k of one direction have at distance 0. In a long context
 /// every pair that rotates turns it into its opposite (length_of_wrong_token); pairs of frequency 0
 /// keep it (p-RoPE). The lowest cosine is over all distances up to length - 1, fractional ones too.
-/// Throws std::invalid_argument unless length is positive and cosine in [-1, 1].
+/// Throws std::invalid_argument unless length is positive and cosine is in [-1, 1].
 inline semantic_robustness_result semantic_robustness(frequencies const& f, std::size_t length,
                                                       double cosine = 0.9) {
   detail::require(length > 0, "semantic_robustness: length must be positive, got 0");

@@ -92,22 +92,23 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
 /// An encoding of site 1 is a compile error. Products and exponentials in T, sums of exponentials
 /// in double. Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows
-/// that see them. Memory beside the results: 144 rows of scores, or where queries are few up to 8
-/// of each kv head, of 2048 keys where these are split, and then outputs for each 2048 keys; a head
-/// of keys and of values, unless they are read as they are stored, as those of few queries are (16
-/// heads of a format that has no load are decoded at once). Throws
-/// std::invalid_argument unless the shapes, positions and packed sequences agree, every key and
-/// value has a slot, there is a head, kv_heads divides heads, and an encoding that knows its heads
-/// has as many (or more, where it says that it may serve fewer); and, then amid the work, where an
-/// encoding throws for another reason. The encoding is not copied.
+/// that see them. Throws std::invalid_argument unless the shapes, positions and packed sequences
+/// agree, every key and value has a slot, there is a head, kv_heads divides heads, and an encoding
+/// that knows its heads has as many (or more, where it says that it may serve fewer); and, then
+/// amid the work, where an encoding throws for another reason. The encoding is not copied.
 ///
-/// In tasks: each takes blocks of up to 144 rows of queries of a kv head until none is left. Few
-/// queries (up to 8 rows per kv head, of encoded keys) are split by keys instead, at multiples of
-/// 2048, all kv heads together while parts suffice; in one task too, so that the bits are the same
-/// for any split. By kv heads alone, where a rule of site 3 that is no bias or one of site 4 but a
-/// sink needs whole rows, or scores or weights are kept; sums then round otherwise. Each task has
-/// the scores and copies of a call; outputs of parts are one for all. They call the encoding at
-/// once; what it throws is thrown when all have ended.
+/// A task takes blocks of up to 144 query rows of a kv head until none is left. **Decoding**, which
+/// is up to 8 rows per kv head of keys that no site changes, is split by keys instead: a task takes
+/// the keys between two multiples of 2048, of all kv heads, or of some where tasks are more than
+/// such parts. The sums of parts are added in the order of keys, in one task too, so that the bits
+/// are the same for any split. Decoding is split by kv heads alone where whole rows are needed: by
+/// a rule of site 3 other than a bias, by a rule of site 4 other than a sink, and to keep scores or
+/// weights. Its sums are then rounded in another order. Tasks call the encoding concurrently; what
+/// it throws is thrown when all have ended.
+///
+/// Memory beside the results: per task 144 rows of scores and one head of keys and of values; in
+/// decoding, per task the scores of a part, 16 heads of a format that has no load, and per call the
+/// outputs of each part.
 template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,

@@ -37,12 +37,12 @@ struct score_memory {
   std::vector<T> far_keys, far_queries, far_scores;  ///< where scores are near and far
 };
 
-/// Whether no site changes keys, so that they are read in place.
+/// Whether keys are read in place, because no site changes them.
 template <class Encoding>
 bool reads_keys(attention_arguments const& given) noexcept {
   return !acts_on_queries_and_keys<Encoding> || given.keys_are_encoded;
 }
-/// Whether rows are few as well, so that keys and values of all kv heads are read at once.
+/// Whether this is decoding: keys are read in place, and rows of each kv head are few.
 template <class Encoding>
 bool reads_in_place(attention_arguments const& given) noexcept {
   return reads_keys<Encoding>(given) && given.queries * given.group <= few_rows;
@@ -62,7 +62,7 @@ class score_blocks {
     see({0, given.keys});
   }
 
-  /// From now on queries see those of their keys that are in a range.
+  /// Limits the keys that every query sees to a range, until the next call.
   void see(token_range keys) {
     for (std::size_t t = 0; t < given_.queries; ++t) memory_.ranges[t] = visible_.around(t, keys);
   }

@@ -90,8 +90,8 @@ class encoded_heads {
       }
     }
   }
-  /// Where the heads of a token are from `head` on, as the numbers of a format that is no more, and
-  /// the stride from head to head; null where the token has no slot, or numbers are not aligned.
+  /// Of numbers_of: the first number of a token's head, and the stride to the next head in numbers;
+  /// null where the token has no slot, or numbers are not aligned.
   auto numbers(std::size_t token, std::size_t head) const noexcept
       requires(!reads && detail::has_numbers<format_type>) {
     using T = typename format_type::number_type;

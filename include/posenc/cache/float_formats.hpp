@@ -23,7 +23,7 @@ namespace posenc::inline POSENC_TARGET {
 /// float, half, bfloat16 or a type of one's own, side by side; each rounded once to nearest even.
 template <storable T>
 struct numbers_of {
-  using number_type = T;  ///< side by side
+  using number_type = T;  ///< how each dim is stored
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim * sizeof(T); }  ///< same
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
@@ -71,13 +71,13 @@ struct e4m3 {
   float inverse = 1;                                ///< what numbers are multiplied by
   e4m3_rounding rounding = e4m3_rounding::nearest;  ///< of x inverse
 
-  /// vLLM's: numbers are divided by it. Throws unless it and its inverse are finite and positive.
+  /// vLLM's scale, which divides numbers. Throws unless it and 1 / scale are finite and positive.
   static e4m3 of_scale(float scale, e4m3_rounding rounding = e4m3_rounding::nearest) {
     detail::require(is_finite(scale) && scale > 0 && is_finite(1 / scale),
                     "e4m3: the scale and its inverse must be finite and positive, got ", scale);
     return {scale, 1 / scale, rounding};
   }
-  /// FlashInfer's: numbers are multiplied by it. Throws as of_scale does.
+  /// FlashInfer's scale, which multiplies numbers. Throws as of_scale does.
   static e4m3 of_quant_scale(float scale) {
     auto const other = of_scale(scale);
     return {other.inverse, other.scale, e4m3_rounding::nearest};

@@ -60,7 +60,7 @@ struct numbers_of;
 
 namespace detail {
 
-/// A format of numbers side by side, which are computed in float.
+/// A format that stores each dim as a number, and computes with it in float.
 template <class F>
 concept has_numbers = requires(typename F::number_type x) {
   { load(x) } -> std::same_as<float>;

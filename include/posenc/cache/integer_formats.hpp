@@ -1,7 +1,7 @@
 // Formats of 8-bit integers, byte for byte as engines store them.
 //
-// Of all: a head, or group, with a number, or a range, that is not finite becomes NaN as a whole,
-// unless its format says otherwise; what an engine makes of one depends on its instructions.
+// In every format, a head or group becomes NaN as a whole if one of its numbers is not finite, or
+// their range, unless the format says otherwise. What an engine makes of it depends on the CPU.
 #pragma once
 
 #include <cstddef>

@@ -26,8 +26,8 @@ enum class q8_0_writer { reference, avx2 };
 ///     avx2: x (127 / |x|max), ties to even;   read as code half(d)
 ///
 /// 34 bytes for 32 dims: half(d), codes. The two writers differ by one code at ties, and where the
-/// two reciprocals differ in their last bit. d = 0 gives codes 0. Beyond
-/// 127 * 65504 half(d) is infinite, as ggml's is: what is read is infinite, or NaN of code 0.
+/// two reciprocals differ in their last bit. A group of zeros has d = 0 and codes 0. Where |x|max
+/// is above 127 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 0 as NaN.
 struct q8_0 {
   q8_0_writer writer = q8_0_writer::reference;  ///< whose bytes
   static constexpr std::size_t group = 32;      ///< dims with one scale

@@ -56,7 +56,8 @@ class step_loop {
             continue;
           }
         }
-        if constexpr (requires { heads_.sink().numbers(token, head); }) {  // not by way of L1
+        if constexpr (requires { heads_.sink().numbers(token, head); }) {
+          // The kernel writes to the page, without a copy of floats in L1.
           auto const [to, to_stride] = heads_.sink().numbers(token, head);
           if (to != nullptr && is_usual()) {
             turn_usually(token, from, stride, count, to, to_stride);
@@ -111,7 +112,7 @@ class step_loop {
     }
   }
 
-  // Some heads of a token, from the source to numbers, by the kernel alone.
+  // Rotates some heads of a token from the source to `to`, by the kernel alone.
   template <class T>
   void turn_usually(std::size_t token, S const* from, std::ptrdiff_t stride, std::size_t count,
                     T* to, std::ptrdiff_t to_stride) noexcept {
@@ -125,7 +126,7 @@ class step_loop {
     }
     rotate(token, from, stride, count, weight, &scale, false, to, to_stride);
   }
-  // From the source to turned_.
+  // Rotates some heads of a token from the source to turned_.
   void turn(std::size_t token, S const* from, std::ptrdiff_t stride, std::size_t count) noexcept {
     auto const scale = heads_.scale();
     auto const turned_stride = static_cast<std::ptrdiff_t>(dim_);

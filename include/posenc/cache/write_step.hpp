@@ -119,9 +119,9 @@ void write_step(tasks<Executor> const& split, Rows const& rows, Heads const&... 
 /// Throws std::invalid_argument, before anything is changed, unless:
 ///
 /// - there is one row per token, and the shapes of source and target agree
-/// - slots are within pages, and come once in encoded_heads (in paged_heads the last token stays)
+/// - slots are within pages; those of encoded_heads are distinct (paged_heads keep the last token)
 /// - head_dim is at most 4096, and the rotary block lies within it
-/// - what a target takes overlaps no other target, and nothing that another set reads
+/// - each target overlaps no other target, and no heads that another set reads
 /// - source and target of a set are the same heads or do not overlap
 ///
 /// Not checked: the memory of your own sinks. Rows, weights and slots must not overlap what is

@@ -58,7 +58,7 @@ class paged_heads {
   paged_heads(detail::elements_at<T> data, pages_shape const& shape, pages_strides const& strides,
               Slots const& slots)
       : page_(data, {shape.pages == 0 ? 0 : shape.page_tokens, shape.heads, shape.head_dim},
-              // Not with its neighbour: 16 bytes that were stored as 8 and 8 are not forwarded.
+              // One load per stride: a load of both waits until two stores of 8 bytes are done.
               {detail::anew_in_each_turn(strides.token), strides.head}),
         page_stride_(strides.page),
         slots_(in_64_bits(slots)),

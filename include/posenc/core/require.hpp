@@ -123,7 +123,7 @@ template <class... Parts>
     refuse<std::conditional_t<std::is_arithmetic_v<Parts>, Parts, Parts const&>...>(parts...);
 }
 
-/// Each throws, in the name of `what`, unless its number is so.
+/// Each throws std::invalid_argument, "`what`: `name` must be ..., got x", unless x is so.
 constexpr void require_positive(char const* what, char const* name, double x) {
   require(is_finite(x) && x > 0, what, ": ", name, " must be finite and positive, got ", x);
 }

@@ -102,9 +102,9 @@ inline std::vector<std::int64_t> fairseq_positions(positions_view token_ids,
   return positions;
 }
 
-/// x-transformers, ScaledSinusoidalEmbedding: scale, learned from dim^(-1/2) on, times numbers of
-/// frequencies base^(-2j / dim). Throws unless dim is even and positive, base finite and positive,
-/// and scale finite.
+/// x-transformers, ScaledSinusoidalEmbedding: sines and cosines of frequencies base^(-2j / dim),
+/// times `scale`, a learned number that starts as dim^(-1/2). Throws unless dim is even and
+/// positive, base is finite and positive, and scale is finite.
 inline sinusoidal<halves> scaled_sinusoidal(std::size_t dim, double scale, double base = 1e4) {
   return {detail::geometric_series("scaled_sinusoidal", dim, base, static_cast<double>(dim) / 2),
           {.scale = scale}};

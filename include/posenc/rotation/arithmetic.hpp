@@ -54,7 +54,7 @@ struct turn_pairs {
     n.y = In::multiply_add(n.y, c, n.x * s), n.x = x;
     at.apply_gain(n.x, n.y);
   }
-  /// Weights of the same dims.
+  /// The norm's weights of these pairs.
   template <class Real>
   [[gnu::always_inline]] static void load_weights(Real const* weights, std::size_t pair,
                                                   std::size_t all, numbers& n) noexcept {

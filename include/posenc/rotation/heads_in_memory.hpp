@@ -51,7 +51,7 @@ struct cursor<S, T, true> {
     from += from_stride, to += to_stride, ahead += from_stride;
     if (gain_per_head) ++gain;
   }
-  /// To a group of pairs from `pair` on, of `all` pairs.
+  /// Multiplies a group of pairs, `pair` and the next of `all`, by the norm's weights.
   template <class Group>
   [[gnu::always_inline]] void apply_weights(std::size_t pair, std::size_t all,
                                             typename Group::numbers& n) const noexcept {
@@ -65,7 +65,7 @@ struct cursor<S, T, true> {
   }
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
   /// Prefetches Count numbers of what comes next; none if they are less than half a cache line.
-  /// Inlined always, or g++ may take it for a function that does nothing, and leave it out.
+  /// Always inlined: g++ may take a call for one without effect, and leave it out.
   template <std::size_t Count>
   [[gnu::always_inline]] void ask_ahead(std::size_t dim) const noexcept {
     if constexpr (Count * sizeof(S) >= 32) prefetch_into_l1(ahead + dim);

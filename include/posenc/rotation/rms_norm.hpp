@@ -65,7 +65,7 @@ struct head_gains {
       std::size_t done = 0;
       for (std::size_t i = 0; i < count; ++i, head += stride)
         done = add_squares(head, head_dim, squares[i]);
-      for (auto i = count; i < size; ++i) squares[i] = squares[0];  // by no call of memset
+      for (auto i = count; i < size; ++i) squares[i] = squares[0];  // zeros would call memset
       auto sum = arithmetic_lanes::sums(squares);
       if (done < head_dim) {
         head -= static_cast<std::ptrdiff_t>(count) * stride;

@@ -21,14 +21,18 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token. Any
-/// positions, in any order; a pair of frequency 0 has cosine 1 and sine 0. Accuracy against exact
-/// arithmetic, with attention factor 1: float 3e-8, that is, correctly rounded except for
-/// near-ties; double 3e-16 + |position| (8e-29 + inv_freq 2^-98), relative to the frequencies given
-/// or to the formula of the rule that made them. Another factor adds one rounding; at fractional
-/// positions, the angle of the fraction has a relative error of 2^-51. (Angles formed in float are
-/// off by 0.06 to 0.16 at one million.) A row's bits depend on its position alone; between CPUs
-/// with and without fused multiply-add, the last may differ. Throws std::invalid_argument at a
-/// position that is NaN or does not fit int64. Immutable, except by cos_sin_table::write.
+/// positions, in any order; a pair of frequency 0 has cosine 1 and sine 0.
+///
+/// Error with attention factor 1, against exact arithmetic of the given frequencies, or of the
+/// formula of the rule that made them:
+///
+/// - float: 3e-8, correctly rounded except for near-ties
+/// - double: 3e-16 + |position| (8e-29 + inv_freq 2^-98)
+///
+/// Another factor adds one rounding. At fractional positions, the angle of the fraction has a
+/// relative error of 2^-51. A row's bits depend on its position alone; the last bit may differ
+/// between CPUs with and without fused multiply-add. Throws std::invalid_argument at a position
+/// that is NaN or does not fit int64. Immutable, except by cos_sin_table::write.
 template <std::floating_point Real = float>
 class cos_sin_rows {
  public:

@@ -55,8 +55,8 @@ class alibi {
     }
   }
 
-  /// Slopes of one's own, one per head; 0: no bias, as x-transformers' heads beyond alibi_num_heads.
-  /// Throws unless there is one, and all are finite.
+  /// The given slopes, one per head. A head of slope 0 has no bias, as x-transformers' heads beyond
+  /// alibi_num_heads. Throws unless there is a slope, and all are finite.
   static alibi with_slopes(list_view<double> slopes) {
     detail::require(!slopes.empty() && slopes.size() <= 65'536,
                     "alibi: there must be 1 to 65536 slopes, got ", slopes.size());
@@ -66,7 +66,7 @@ class alibi {
     return result;
   }
 
-  std::span<double const> slopes() const noexcept { return slopes_; }  ///< [heads], positive
+  std::span<double const> slopes() const noexcept { return slopes_; }  ///< [heads]
   std::size_t heads() const noexcept { return slopes_.size(); }        ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().

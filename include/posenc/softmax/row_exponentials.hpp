@@ -133,7 +133,7 @@ struct scaled_sum {
       largest = std::copysign(std::numeric_limits<double>::max(), max);
   }
 
-  /// Adds the sum of other keys of the row.
+  /// Adds the sum over other keys of the same row.
   void add(scaled_sum const& other) noexcept {
     auto const most = std::max(largest, other.largest);
     sum = sum * std::exp(largest - most) + other.sum * std::exp(other.largest - most);

@@ -103,10 +103,10 @@ struct gguf_index {
   bool after_dense = false;  ///< not in the first leading_dense_block_count layers
 };
 
-/// What is known of some architectures. 0 and false mean that they do not have this. To add one, add
-/// its name or a record. A key of the file overrides its default here.
+/// What is known of some architectures; 0 and false: they do not have this. To add one, add its
+/// name to a record that is right for it, or a new record. A key of the file overrides its default.
 struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
-  std::string_view names;       ///< general.architecture, with spaces between
+  std::string_view names;   ///< general.architecture, with spaces between
   gguf_rope_type rope;
   unsigned reads = 0;           ///< gguf_group: what llama.cpp reads for it, and not for all
   unsigned without_effect = 0;  ///< gguf_group: keys of its files that have no effect
