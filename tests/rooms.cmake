@@ -1,9 +1,13 @@
 # A program of tests for each room, and the targets of labels.
 
+# What is written for the registers of a CPU, of rotation's tests, and what no fuzz target moves.
+set(of_kernel kernel memory relayout rotate_bits rotate_bfloat16)
+list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
+
 # Where nothing is optimised, the tests of these rooms compute for longer than they compile.
 set(optimised)
 if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
-  set(optimised simd kernel rotation attention analysis scalar)
+  set(optimised simd rotation attention analysis)
 endif()
 
 # posenc_label(LABEL FOLDER...): tests and targets of these folders of tests/ have the label.
@@ -30,34 +34,22 @@ foreach(precompiled posenc_tests_precompiled posenc_tests_precompiled_optimised)
 endforeach()
 target_compile_options(posenc_tests_precompiled_optimised PRIVATE -O1)
 
-# What is written for the registers of a CPU, of rotation's tests, and what no fuzz target moves.
-set(of_kernel kernel memory relayout rotate_bits rotate_bfloat16)
-list(TRANSFORM of_kernel APPEND _test.cpp)
-list(TRANSFORM of_kernel PREPEND "${CMAKE_CURRENT_LIST_DIR}/rotation/")
-
 # posenc_test_room(ROOM LABELS LABEL... [FILES FILE...]): the program posenc_ROOM_tests, of the room's tests or of these files.
 # Its tests are labelled with the room too: ctest ends with the time that each label took.
 function(posenc_test_room room)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;FILES")
   if(NOT arg_FILES)
-    set(arg_FILES ${room}/*_test.cpp ${room}/instances.cpp)
+    set(arg_FILES ${room}/*_test.cpp)
   endif()
   list(TRANSFORM arg_FILES PREPEND "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${arg_FILES})
-  if(room STREQUAL "kernel")
-    set(sources ${of_kernel})
-  elseif(room STREQUAL "rotation")
-    list(REMOVE_ITEM sources ${of_kernel})
-  endif()
   set(program posenc_${room}_tests)
   add_executable(${program} ${sources})
   target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
   target_link_libraries(${program} PRIVATE $<IF:$<STREQUAL:${room},model>,posenc::model,posenc::posenc> ${gtest})
-  # Tests of a folder instantiate the same templates: eight files are compiled as one. For mutants, each is a program.
-  if(POSENC_MUTATION)
-    target_compile_definitions(${program} PRIVATE POSENC_TEST_INSTANCES)
-  else()
-    set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # Tests of a room instantiate the same templates: its files are compiled as one. For mutants, each is a program.
+  if(NOT POSENC_MUTATION)
+    set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   endif()
   target_compile_options(${program} PRIVATE ${of_tests})
   if(room IN_LIST optimised)

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/instances.hpp"
+#include "attention/any_encoding.hpp"
 #include "attention/random_heads.hpp"
 #include "attention/textbook.hpp"
 #include "attention/uncopied.hpp"

@@ -17,7 +17,6 @@
 
 #include "attention/any_encoding.hpp"
 #include "attention/chain_rule.hpp"
-#include "attention/instances.hpp"
 #include "attention/random_heads.hpp"
 #include "attention/uncopied.hpp"
 #include "non_numbers.hpp"

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <vector>
 
-#include "attention/instances.hpp"
 #include "attention/random_heads.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "attention/instances.hpp"
+#include "attention/any_encoding.hpp"
 #include "attention/random_heads.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"

@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "attention/instances.hpp"
 #include "attention/random_heads.hpp"
 #include "attention/same_results.hpp"
 #include "executors.hpp"

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "attention/instances.hpp"
 #include "attention/random_heads.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"

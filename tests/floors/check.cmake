@@ -1,6 +1,6 @@
 # The include floors: a header includes only its own floor and those before it; Eigen only from
-# analysis on, xsimd only in simd, nlohmann-json only in model/hugging_face. And everything is
-# in the namespace of its target. Run with cmake -P and INCLUDE, the directory that holds posenc/.
+# analysis on, xsimd only in simd, nlohmann-json only in model/hugging_face. Everything is in the
+# namespace of its target, and no check is one that -ffast-math takes away. Run with cmake -P and INCLUDE, the directory that holds posenc/.
 set(floor_core 0)
 set(floor_simd 1)
 set(floor_frequency 2)
@@ -39,6 +39,10 @@ foreach(header IN LISTS headers)
       endif()
     endforeach()
   endif()
+  file(STRINGS "${INCLUDE}/posenc/${header}" checks REGEX "std::is(finite|inf|nan|normal)\\(")
+  foreach(line IN LISTS checks)
+    string(APPEND wrong "\n  ${header} must use is_finite, which holds under -ffast-math: ${line}")
+  endforeach()
   foreach(line IN LISTS includes)
     if(line MATCHES "posenc/([a-z_]+)/")
       set(there "${CMAKE_MATCH_1}")

@@ -1,2 +1,3 @@
 #include "posenc/core/target.hpp"
 #  include <xsimd/xsimd.hpp>
+inline bool checks(double x) { return std::isfinite(x); }

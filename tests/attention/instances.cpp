@@ -1,4 +1,0 @@
-#define POSENC_TEST_INSTANCES
-#include "attention/instances.hpp"
-
-POSENC_INSTANCES()
