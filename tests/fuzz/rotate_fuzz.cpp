@@ -310,21 +310,22 @@ void run(FuzzedDataProvider& data) {
 
 // Heads in one piece of memory or in pages. What refuses and what counts tokens depends on the
 // numbers' sizes, not on the layout: from one place to the other in halves, for float and for types
-// that differ; to another layout in pages one way, in one piece of memory the other way.
+// that differ; another type in pages in one layout, in one piece of memory in the other; so are
+// layouts that differ.
 template <class S, class T, class From, class To>
 void run_in_places(FuzzedDataProvider& data) {
   using posenc::halves;
   auto const places = data.ConsumeIntegralInRange(0, 3);
+  constexpr bool in_halves = std::same_as<From, halves>;
   if constexpr (!std::same_as<From, To>) {
-    constexpr bool pages = std::same_as<From, halves>;
-    return run<S, T, From, To, pages, pages>(data);
+    return run<S, T, From, To, in_halves, in_halves>(data);
+  } else if constexpr (in_halves && (std::same_as<S, float> || !std::same_as<S, T>)) {
+    if (places == 1) return run<S, T, From, To, false, true>(data);
+    if (places == 2) return run<S, T, From, To, true, false>(data);
+    return places == 0 ? run<S, T, From, To, true, true>(data)
+                       : run<S, T, From, To, false, false>(data);
   } else {
-    if constexpr (std::same_as<From, halves> && (std::same_as<S, float> || !std::same_as<S, T>)) {
-      if (places == 1) return run<S, T, From, To, false, true>(data);
-      if (places == 2) return run<S, T, From, To, true, false>(data);
-    }
-    return places % 2 == 0 ? run<S, T, From, To, true, true>(data)
-                           : run<S, T, From, To, false, false>(data);
+    return run<S, T, From, To, !in_halves, !in_halves>(data);
   }
 }
 
