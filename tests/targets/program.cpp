@@ -7,18 +7,13 @@
 
 #include "result.hpp"
 
-extern "C" entry run_base, run_scalar, run_v3, run_v3_fast, run_v4;
+extern "C" entry run_base, run_scalar, run_v3, run_v3_fast;
 
 namespace {
 
 bool has_v3() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-}
-[[maybe_unused]] bool has_v4() {
-  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
 }
 
 struct instruction_set {
@@ -42,7 +37,6 @@ int main() {
 #if defined(HOT)
     {"scalar", run_scalar, true},
     {"v3_fast", run_v3_fast, has_v3()},
-    {"v4", run_v4, has_v4()},
 #endif
     {"v3", run_v3, has_v3()},
   };

@@ -1,7 +1,7 @@
 # Runs programs for several instruction sets on this CPU, and on emulated CPUs that lack some of
 # them. Run with cmake -P and: PROGRAMS; QEMU, which may be NOTFOUND: then on this CPU only.
 cmake_policy(VERSION 3.25)
-set(sets_here "base(;scalar)?(;v3_fast)?(;v4)?(;v3)?")
+set(sets_here "base(;scalar)?(;v3_fast)?(;v3)?")
 set(sets_Nehalem "base(;scalar)?")
 set(sets_Haswell "base(;scalar;v3_fast)?;v3")
 set(sets_Haswell,-abm,-movbe "${sets_Haswell}")
