@@ -115,6 +115,15 @@ class paged_heads {
 
   /// All pages, gaps included; those of a slice are the whole's.
   memory_range memory() const noexcept { return memory_; }
+  /// As may_overlap has it, of a slice its heads alone.
+  detail::strided_memory strided() const noexcept {
+    auto all = page_.strided();
+    if (page_stride_ > 0) {
+      auto const stride = static_cast<std::uintptr_t>(page_stride_) * sizeof(T);
+      all.of_head[2] = {(memory_.last - 1 - memory_.first) / stride + 1, stride};
+    }
+    return all;
+  }
 
  private:
   template <class Slots>
