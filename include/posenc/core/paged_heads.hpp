@@ -38,6 +38,8 @@ struct pages_strides {
 ///                   pages of [tokens][heads][head_dim]      FlashInfer's NHD, vLLM's flash
 ///     {.page = h * n * d, .token = d, .head = n * d}
 ///                   pages of [heads][tokens][head_dim]      FlashInfer's HND
+///     {.page = 2 * n * h * d, .token = h * d, .head = d}, values from data + n * h * d on
+///                   pages of [keys, values][tokens][heads][head_dim]    FlashInfer's one tensor
 ///
 /// A view: it owns nothing, and the slots, of std::int64_t, must outlive it. data: as heads_view's.
 template <class T>
