@@ -175,8 +175,31 @@ TEST(may_overlap, sees_apart_what_lies_side_by_side_in_pages) {
   auto const cache = of(0, {64, 16, 8});
   EXPECT_FALSE(may_overlap(cache.slice_heads(0, 1), cache.slice_heads(1, 1)));
   EXPECT_TRUE(may_overlap(cache.slice_heads(0, 1), cache));
-  EXPECT_TRUE(may_overlap(cache.slice_tokens(0, 1), cache.slice_tokens(1, 1)))
-      << "slots are not compared";
+  EXPECT_FALSE(may_overlap(cache.slice_tokens(0, 1), cache.slice_tokens(1, 1))) << "other slots";
+  EXPECT_TRUE(may_overlap(cache.slice_tokens(0, 2), cache.slice_tokens(1, 2)));
+}
+
+TEST(share_a_slot, compares_every_slot_but_negative_ones) {
+  std::mt19937 random(2);
+  int shared = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    slots a, b;
+    auto const draw = [&](slots& to) {
+      for (auto n = random() % 5; n != 0; --n) {
+        to.push_back(static_cast<std::int64_t>(random() % 24) - 2);
+        for (auto run = random() % 4; run != 0; --run) to.push_back(to.back() + 1);
+      }
+    };
+    draw(a), draw(b);
+    bool share = false;
+    for (auto const x : a)
+      for (auto const y : b) share = share || (x >= 0 && x == y);
+    ASSERT_EQ(posenc::detail::share_a_slot(a, b), share);
+    ASSERT_EQ(posenc::detail::share_a_slot(b, a), share);
+    shared += share;
+  }
+  EXPECT_GT(shared, 1000);
+  EXPECT_LT(shared, 19'000);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct heads_shape {
 /// Distance from one token, or head, to the next. The dims of one head are contiguous.
 struct heads_strides {
   std::ptrdiff_t token = 0, head = 0;  ///< in elements, of either sign
+  friend bool operator==(heads_strides const&, heads_strides const&) = default;
 };
 
 namespace detail {

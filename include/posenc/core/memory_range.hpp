@@ -56,10 +56,13 @@ inline bool are_side_by_side(strided_memory const& a, strided_memory const& b) n
 }
 
 /// False only if no byte is in both views. Heads side by side in each page, in each token or in
-/// each head are apart; others that interleave count as overlapping.
+/// each head are apart, and so are other slots of the same pages; others that interleave count as
+/// overlapping.
 template <class A, class B>
 bool may_overlap(A const& a, B const& b) noexcept {
   if (!overlap(a.memory(), b.memory())) return false;
+  if constexpr (requires { a.has_other_slots(b); })
+    if (a.has_other_slots(b)) return false;
   if constexpr (requires { a.strided(), b.strided(); })
     return !are_side_by_side(a.strided(), b.strided());
   return true;
