@@ -38,6 +38,8 @@ struct pages_strides {
 ///                   pages of [tokens][heads][head_dim]      FlashInfer's NHD, vLLM's flash
 ///     {.page = h * n * d, .token = d, .head = n * d}
 ///                   pages of [heads][tokens][head_dim]      FlashInfer's HND
+///     {.page = 2 * n * h * d, .token = h * d, .head = d}, values from data + n * h * d on
+///                   pages of [keys, values][tokens][heads][head_dim]    FlashInfer's one tensor
 ///
 /// A view: it owns nothing, and the slots, of std::int64_t, must outlive it. data: as heads_view's.
 template <class T>
@@ -115,6 +117,15 @@ class paged_heads {
 
   /// All pages, gaps included; those of a slice are the whole's.
   memory_range memory() const noexcept { return memory_; }
+  /// As may_overlap has it, of a slice its heads alone.
+  detail::strided_memory strided() const noexcept {
+    auto all = page_.strided();
+    if (page_stride_ > 0) {
+      auto const stride = static_cast<std::uintptr_t>(page_stride_) * sizeof(T);
+      all.of_head[2] = {(memory_.last - 1 - memory_.first) / stride + 1, stride};
+    }
+    return all;
+  }
 
  private:
   template <class Slots>
