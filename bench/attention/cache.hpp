@@ -91,7 +91,8 @@ struct encoded_cache {
     posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}), view(k),
                       view(v), posenc::nope(), {}, workspace);
   }
-  void decode_by_dots() requires posenc::detail::has_integers<Format> {
+  void decode_by_dots() requires(posenc::detail::has_integers<Format> ||
+                                 posenc::detail::has_groups<Format>) {
     using posenc::dot_products;
     posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}),
                       dot_products(view(k)), dot_products(view(v)), posenc::nope(), {}, workspace);

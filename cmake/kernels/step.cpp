@@ -171,8 +171,12 @@ void write_step(names_of_step const& names, posenc1_step const& step, std::size_
   }
   checked_set sets[3];
   std::size_t count = 0;
-  for (std::size_t which = 0; which < 3; ++which)
-    if (all[which]->heads != 0) sets[count++] = checked(names, which, *all[which], step, pairs);
+  for (std::size_t which = 0; which < 3; ++which) {
+    auto const& set = *all[which];
+    require(set.heads != 0 || set.from.data == nullptr, function, ": ", names.sets[which].set,
+            ": heads must be positive where there is data, got 0");
+    if (set.heads != 0) sets[count++] = checked(names, which, set, step, pairs);
+  }
   for (std::size_t a = 0; a < count; ++a) {
     for (std::size_t b = 0; b < count; ++b) {
       for (std::size_t t = 0; a != b && t < sets[a].targets; ++t) {

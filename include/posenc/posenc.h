@@ -273,7 +273,7 @@ typedef struct posenc1_cache {
   size_t pages;           /**< in memory */
   size_t page_tokens;     /**< of each page */
 
-  void* scales;                  /**< null: behind the codes of their dense page */
+  void* scales;                  /**< null: behind all codes of their page, whose memory has both */
   ptrdiff_t scales_page_stride;  /**< bytes; the page_stride if scales is null */
   ptrdiff_t scales_token_stride; /**< bytes */
   ptrdiff_t scales_head_stride;  /**< bytes */
@@ -334,7 +334,7 @@ typedef struct posenc1_step_heads {
   posenc1_cache from_cache;  /**< decoded: keys that move, or that were stored unrotated */
   posenc1_heads to;          /**< not double; no batches */
   posenc1_cache to_cache;    /**< encoded */
-  size_t heads;              /**< of each token; 0: the step has no such heads */
+  size_t heads;              /**< of each token; 0, without data: the step has no such heads */
   size_t head_dim;           /**< at most 4096 */
   size_t first_dim;          /**< of the rotary block of 2 pairs; or POSENC1_LAST_DIMS */
   posenc1_norm norm;         /**< of each head */

@@ -10,6 +10,7 @@
 #include "posenc/core/encoding_check.hpp"  // one-sentence errors for wrong signatures
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
 #include "posenc/core/paged_heads.hpp"     // the same in a paged cache
+#include "posenc/core/memory_range.hpp"    // addresses; whether heads of two views share a byte
 #include "posenc/core/positions.hpp"       // positions of tokens; lists as arguments, in braces
 #include "posenc/core/score_row.hpp"       // the inputs of sites 3 and 4: a row; its statistics
 #include "posenc/core/storage.hpp"         // float, double, half, bfloat16; an engine's own types
@@ -61,7 +62,7 @@
 #include "posenc/cache/head_norm.hpp"        // the norms of engines; where they round
 #include "posenc/cache/encoded_heads.hpp"    // heads in pages of any format
 #include "posenc/cache/format.hpp"           // what a format is; one of your own
-#include "posenc/cache/paged_memory.hpp"     // the bytes of pages, and whether two meet
+#include "posenc/cache/bytes_at.hpp"         // where the bytes of pages are
 #include "posenc/cache/integer_formats.hpp"  // OpenVINO's u8, vLLM's and MLAS's int8
 #include "posenc/cache/q8_0.hpp"             // ggml's
 #include "posenc/cache/float_formats.hpp"    // bfloat16 and others, E4M3, DeepSeek V4's page

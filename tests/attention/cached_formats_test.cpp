@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -149,7 +150,7 @@ TEST(cached_formats, must_have_a_slot_for_each_key) {
 
 // A step of one query and keys of 2 kv heads; reads: [keys][2][dim], as they are decoded. Each
 // score and output is compared with doubles, within the error that dot_products states.
-template <bool Integers>
+template <bool Integers, std::size_t Group = 0>
 void is_near_doubles(auto const& keys_and_values, std::vector<float> const& read,
                      std::size_t q_heads, std::size_t n, std::size_t dim) {
   constexpr auto of_float = tolerance::unit_roundoff<float>();
@@ -165,18 +166,25 @@ void is_near_doubles(auto const& keys_and_values, std::vector<float> const& read
       return static_cast<double>(read[(t * kv_heads + h * kv_heads / q_heads) * dim + i]);
     };
     double most_of_query = 0, most_of_values = 0, sum = 0, largest = 0, worst = 0;
-    for (auto const x : of_head) most_of_query = std::max(most_of_query, std::abs(double{x}));
+    auto const group = Group == 0 ? dim : Group;  // dims whose codes have one scale
+    std::vector<double> most_of_group(dim / group);
+    for (std::size_t i = 0; i < dim; ++i) {
+      auto& most = most_of_group[i / group];
+      most = std::max(most, std::abs(double{of_head[i]}));
+      most_of_query = std::max(most_of_query, most);
+    }
     for (std::size_t i = 0; i < n * dim; ++i)
       most_of_values = std::max(most_of_values, std::abs(number(i / dim, i % dim)));
     std::vector<double> weights(n);
     for (std::size_t t = 0; t < n; ++t) {
-      double score = 0, magnitude = 0, of_key = 0;
+      double score = 0, magnitude = 0, of_codes = 0;
       for (std::size_t i = 0; i < dim; ++i) {
         auto const x = double{of_head[i]}, y = number(t, i);
-        score += x * y, magnitude += std::abs(x * y), of_key += std::abs(y);
+        score += x * y, magnitude += std::abs(x * y);
+        of_codes += most_of_group[i / group] / 254 * std::abs(y);
       }
       // Unsigned codes are up to 255 steps of 1/127 of the largest number beside their offset.
-      auto const rounded = Integers ? most_of_query / 254 * of_key : magnitude * 0x1p-8,
+      auto const rounded = Integers ? of_codes : magnitude * 0x1p-8,
                  summed = tolerance::of_dot_product<float>(
                      dim, Integers ? 3 * most_of_query * most_of_values * static_cast<double>(dim)
                                    : magnitude),
@@ -230,23 +238,25 @@ struct random_cache {
   }
 };
 
-template <bool Integers, class F>
+template <bool Integers, std::size_t Group = 0, class F>
 void has_the_stated_error(F const& format) {
-  // Rows by four and one by one; registers and tails of dims; runs, blocks and tails of keys.
-  for (std::size_t const q_heads : {8u, 6u}) {
-    for (auto const& [n, dim] : {std::pair<std::size_t, std::size_t>{1, 64},
-                                 {3, 1},
-                                 {37, 19},
-                                 {64, 40},
-                                 {70, 96},
-                                 {130, 128},
-                                 {517, 64},
-                                 {2047, 8},
-                                 {2048, 8},
-                                 {2049, 8},
-                                 {4097, 8}}) {
+  // Rows by four, one by one, and with some that lack; registers and tails of dims; runs, blocks
+  // and tails of keys.
+  for (std::size_t const q_heads : {8u, 6u, 14u}) {
+    for (auto const& [n, dims] : {std::pair<std::size_t, std::size_t>{1, 64},
+                                  {3, 1},
+                                  {37, 19},
+                                  {64, 40},
+                                  {70, 96},
+                                  {130, 128},
+                                  {517, 64},
+                                  {2047, 8},
+                                  {2048, 8},
+                                  {2049, 8},
+                                  {4097, 8}}) {
+      auto const step = std::max<std::size_t>(Group, 1), dim = (dims + step - 1) / step * step;
       random_cache<F> const cache(format, n, dim);
-      is_near_doubles<Integers>(cache.view(), cache.read, q_heads, n, dim);
+      is_near_doubles<Integers, Group>(cache.view(), cache.read, q_heads, n, dim);
     }
   }
 }
@@ -255,6 +265,7 @@ TEST(dot_products, have_the_error_that_they_state) {
   has_the_stated_error<true>(posenc::int8_per_head{});
   has_the_stated_error<true>(posenc::int8_static{0.01f});
   has_the_stated_error<true>(posenc::u8_per_head{});
+  has_the_stated_error<true, posenc::q8_0::group>(posenc::q8_0{});
   has_the_stated_error<false>(posenc::numbers_of<posenc::bfloat16>{});
 }
 
@@ -284,7 +295,8 @@ TEST(dot_products, are_of_views_of_bfloat16_in_pages_and_not) {
 
 template <class F>
 void is_the_same_in_any_pages_and_split(F const& format, std::size_t n) {
-  constexpr std::size_t dim = 72, q_heads = 8;
+  auto const dim = std::is_same_v<F, posenc::q8_0> ? 96u : 72u;
+  constexpr std::size_t q_heads = 8;
   random_cache<F> const cache(format, n, dim), other(format, n, dim, 1);
   auto const q = numbers::random<float>(q_heads * dim, 1);
   heads_view<float const> const query(q.data(), {1, q_heads, dim});
@@ -302,13 +314,15 @@ TEST(dot_products, are_the_same_in_any_pages_and_split) {
   for (std::size_t const n : {130u, 2049u, 4097u}) {
     is_the_same_in_any_pages_and_split(posenc::int8_per_head{}, n);
     is_the_same_in_any_pages_and_split(posenc::u8_per_head{}, n);
+    is_the_same_in_any_pages_and_split(posenc::q8_0{}, n);
     is_the_same_in_any_pages_and_split(posenc::numbers_of<posenc::bfloat16>{}, n);
   }
 }
 
-TEST(dot_products, are_exact_of_prompts_alone) {
+template <class F>
+void is_exact_of_prompts_alone() {
   constexpr std::size_t n = 37, dim = 64, q_heads = 8;
-  random_cache<posenc::int8_per_head> const cache({}, n, dim);
+  random_cache<F> const cache({}, n, dim);
   auto const q = numbers::random<float>(5 * q_heads * dim, 1);
   posenc::dot_products const named(cache.view());
   auto const are_exact = [&](std::size_t tokens) {
@@ -320,10 +334,16 @@ TEST(dot_products, are_exact_of_prompts_alone) {
   EXPECT_EQ(are_exact(1), !posenc::detail::multiplies_bytes);
 }
 
+TEST(dot_products, are_exact_of_prompts_alone) {
+  is_exact_of_prompts_alone<posenc::int8_per_head>();
+  is_exact_of_prompts_alone<posenc::q8_0>();
+}
+
 #if !defined(__FAST_MATH__)  // where NaN is not promised
-TEST(dot_products, spread_what_is_not_finite_to_what_sees_it_alone) {
+template <class F>
+void spreads_what_is_not_finite_to_what_sees_it_alone() {
   constexpr std::size_t n = 70, dim = 64, q_heads = 8;
-  random_cache<posenc::int8_per_head> cache({}, n, dim);
+  random_cache<F> cache({}, n, dim);
   auto q = numbers::random<float>(q_heads * dim, 1);
   auto const outputs = [&](posenc::attention_options const& options = {}) {
     posenc::dot_products const named(cache.view());
@@ -350,6 +370,11 @@ TEST(dot_products, spread_what_is_not_finite_to_what_sees_it_alone) {
   auto const hidden = outputs({.mask = posenc::mask::causal, .query_positions = {n - 2}});
   for (std::size_t i = 0; i < hidden.size(); ++i) EXPECT_EQ(hidden[i], before[i]);
   for (auto const x : outputs()) EXPECT_FALSE(posenc::is_finite(x));
+}
+
+TEST(dot_products, spread_what_is_not_finite_to_what_sees_it_alone) {
+  spreads_what_is_not_finite_to_what_sees_it_alone<posenc::int8_per_head>();
+  spreads_what_is_not_finite_to_what_sees_it_alone<posenc::q8_0>();
 }
 #endif
 

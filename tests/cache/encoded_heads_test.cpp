@@ -126,6 +126,15 @@ TEST(encoded_heads, takes_any_strides_and_scales_anywhere) {
       std::equal(bytes.codes.begin(), bytes.codes.end(), codes.begin() + 2 * 700 + 65 + 300));
   EXPECT_TRUE(
       std::equal(bytes.scales.begin(), bytes.scales.end(), scales.begin() + 300 + 2 * 33 - 8 + 4));
+  // In the same pages, behind 512 bytes of codes: 32 bytes.
+  auto const in_pages = [&](std::ptrdiff_t first, std::ptrdiff_t page) {
+    encoded_heads(int8_per_head{}, bytes_at{codes.data(), {page, 128, 64}},
+                  bytes_at{codes.data() + first, {page, 8, 4}}, three_pages, some);
+  };
+  EXPECT_NO_THROW(in_pages(512, 544));
+  auto const overlap = "posenc: encoded_heads: scales must not overlap codes";
+  EXPECT_EQ(message_of([&] { in_pages(511, 544); }), overlap);
+  EXPECT_EQ(message_of([&] { in_pages(512, 543); }), overlap) << "into the next page";
   auto const& const_codes = codes;
   static_assert(std::is_same_v<decltype(bytes_at{const_codes.data(), {}}), bytes_at<void const>>);
 }

@@ -134,11 +134,20 @@ TEST(e4m3, divides_by_a_scale_or_multiplies_by_a_quant_scale) {
   EXPECT_EQ(e4m3::of_quant_scale(0.3f).inverse, 0.3f) << "itself, not 1 / (1 / .3)";
 }
 
+TEST(e4m3, divides_by_the_scale_where_no_inverse_is_given) {
+  std::vector<float> const head{-3, 0.5f, 1, 100};
+  auto const of_scale = encode(e4m3::of_scale(0.3f), head),
+             by_hand = encode(e4m3{.scale = 0.3f}, head);
+  EXPECT_EQ(by_hand.codes, of_scale.codes);
+}
+
 TEST(e4m3, refuses_a_scale_that_is_none) {
   std::string const message =
       "posenc: e4m3: the scale and its inverse must be finite and positive, got ";
   EXPECT_EQ(message_of([] { e4m3::of_scale(0); }), message + "0");
   EXPECT_EQ(message_of([] { e4m3::of_scale(-2); }), message + "-2");
+  EXPECT_EQ(message_of([] { e4m3{.scale = -2}.bytes(8); }), message + "-2");
+  EXPECT_EQ(message_of([] { e4m3{.scale = 2, .inverse = -1}.bytes(8); }), message + "2");
   EXPECT_EQ(message_of([] { e4m3::of_quant_scale(float_of_bits(0x7f800000)); }),
             message + "infinity");
   EXPECT_EQ(message_of([] { e4m3::of_scale(float_of_bits(0x7fc00000)); }), message + "NaN");

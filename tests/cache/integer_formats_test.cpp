@@ -185,6 +185,13 @@ TEST(int8_static, of_scale_0_writes_as_of_1_and_reads_0) {
   for (auto const x : through(int8_static{0}, head)) EXPECT_EQ(x, 0);
 }
 
+TEST(int8_static, refuses_a_scale_that_is_none) {
+  std::string const message =
+      "posenc: int8_static: the scale must be finite and not negative, got ";
+  EXPECT_EQ(message_of([] { int8_static{-1}.bytes(8); }), message + "-1");
+  EXPECT_EQ(message_of([] { int8_static{float_of_bits(0x7fc00000)}.bytes(8); }), message + "NaN");
+}
+
 // Random heads of every length: no number is further from what is read than half a step.
 TEST(integer_formats, read_what_they_wrote_to_half_a_step) {
   for (std::size_t dim = 1; dim <= 130; ++dim) {

@@ -202,6 +202,37 @@ TEST(moved_keys, have_the_bits_of_separate_calls_in_every_format) {
   moves_as_separate_calls(deepseek_v4{});
 }
 
+// A cache whose oldest tokens were dropped: the rest move to the front and turn, in one pass.
+TEST(moved_keys, go_to_other_slots_of_their_pages) {
+  std::vector<std::byte> memory(3 * 4 * 2 * 68);
+  std::vector<std::int64_t> const old_slots{4, 5, -1, 10}, new_slots{0, 1, 11, 9},
+      shared{0, 5, 6, 7};
+  auto const at = [&](std::vector<std::byte>& bytes, std::vector<std::int64_t> const& slots) {
+    return encoded_heads(posenc::q8_0{}, bytes.data(), {3, 4, 2, 64}, slots);
+  };
+  auto const f = posenc::geometric(64, 1e4);
+  auto const x = numbers::random<float>(4 * 2 * 64);
+  write_step(cos_sin_rows(f, std::vector{20, 21, 22, 23}),
+             rotated<halves>(heads_view(x.data(), {4, 2, 64}), at(memory, old_slots)));
+  auto const rows = shift_rows(f, std::vector{-20, -20, -20, -20});
+  auto in_place = memory, before = memory;
+  write_step(rows, rotated<halves>(at(in_place, old_slots)));
+  write_step(rows, rotated<halves>(at(memory, old_slots), at(memory, new_slots)));
+  auto const token = [](std::vector<std::byte> const& bytes, std::int64_t slot) {
+    return std::vector(bytes.begin() + slot * 136, bytes.begin() + (slot + 1) * 136);
+  };
+  for (std::size_t t = 0; t < 4; ++t) {
+    bool const is_moved = old_slots[t] >= 0;
+    EXPECT_EQ(token(memory, new_slots[t]),
+              is_moved ? token(in_place, old_slots[t]) : token(before, new_slots[t]));
+    EXPECT_TRUE(!is_moved || token(memory, old_slots[t]) == token(before, old_slots[t]));
+  }
+  before = memory;
+  EXPECT_THROW(write_step(rows, rotated<halves>(at(memory, old_slots), at(memory, shared))),
+               std::invalid_argument);
+  EXPECT_EQ(memory, before);
+}
+
 // Keys that are stored before their rotation, and rotated as they are read, at positions of each
 // step: their only error is that of one encoding.
 TEST(moved_keys, stored_unrotated_turn_as_they_are_read) {

@@ -451,6 +451,16 @@ TEST(write_step, takes_keys_and_values_that_share_pages) {
               write_step(rows, rotated<halves>(keys, at(0)), unrotated(values, at(page - 1)));
             }),
             "");
+  std::vector<bfloat16> pages(3 * 2 * 4 * 3 * 64);
+  auto const half_of = [&](std::size_t first) {
+    return posenc::paged_heads(pages.data() + first * 4 * 3 * 64, s.pages(),
+                               {2 * 4 * 3 * 64, 3 * 64, 64}, s.of_tokens);
+  };
+  EXPECT_NO_THROW(
+      write_step(rows, rotated<halves>(keys, half_of(0)), unrotated(values, half_of(1))));
+  auto const first = half_of(0).slice_heads(0, 1), last = half_of(0).slice_heads(1, 2);
+  EXPECT_NO_THROW(write_step(rows, rotated<halves>(keys.slice_heads(0, 1), first),
+                             unrotated(values.slice_heads(1, 2), last)));
   std::vector<float> read(64);
   at(page).read(4, 2, read);
   EXPECT_EQ(read, through(u8_per_head{}, std::span<float const>(v).last(64)));

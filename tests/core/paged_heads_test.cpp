@@ -335,10 +335,25 @@ TEST(paged_heads, of_padding_alone_are_left_as_they_are) {
   EXPECT_TRUE(numbers::same_bits(c.memory, kept));
 }
 
-TEST(paged_heads, refuse_other_slots_of_the_pages_that_are_written_to) {
+TEST(paged_heads, go_to_other_slots_of_their_pages) {
+  cache<float> c, other;
+  auto const kept = c.memory;
+  slots const from{1, -1, 2}, to{3, 4, 19};
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2, 3});
+  for (auto const& way : ways) {
+    c.memory = other.memory = kept;
+    rotate<halves>(c.at(way, from), c.at(way, to), rows);
+    auto const apart = kept;
+    rotate<halves>(paged_heads<float const>(apart.data() + before, five_pages, way, from),
+                   other.at(way, to), rows);
+    EXPECT_TRUE(numbers::same_bits(c.memory, other.memory));
+  }
+}
+
+TEST(paged_heads, refuse_slots_that_are_written_to) {
   cache<float> c;
   auto const kept = c.memory;
-  slots const from{1, 2}, to{3, 4};
+  slots const from{1, 2}, to{3, 1};
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
   std::string const message =
       "posenc: rotate: source and target must not overlap, unless they are the same heads in the "

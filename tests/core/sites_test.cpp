@@ -243,7 +243,7 @@ TEST(encoding_check, sees_of_a_wrapper_the_functions_whose_constraints_hold) {
 struct every_name {
   int embed, prepare, bias, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink,
       heads;
-  int backward_queries, backward_keys, backward_scores, is_bias;
+  int backward_queries, backward_keys, backward_scores, is_bias, is_pointwise;
 };
 
 TEST(encoding_check, tells_the_names_apart) {
@@ -253,7 +253,8 @@ TEST(encoding_check, tells_the_names_apart) {
   static_assert(has_inverse_temperature<every_name> && has_sink<every_name> &&
                 has_heads<every_name>);
   static_assert(has_backward_queries<every_name> && has_backward_keys<every_name>);
-  static_assert(has_backward_scores<every_name> && has_is_bias<every_name>);
+  static_assert(has_backward_scores<every_name> && has_is_bias<every_name> &&
+                has_is_pointwise<every_name>);
   static_assert(!has_prepare<by_one> && !has_bias<by_one> && !has_encode_queries<by_one> &&
                 !has_encode_keys<by_one> && !has_adjust_scores<by_one> && !has_sink<by_one>);
   static_assert(!has_inverse_temperature<by_one> && !has_heads<by_one> && !has_is_bias<by_one>);

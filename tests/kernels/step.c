@@ -473,6 +473,7 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   } while (0)
   int64_t const twice[TOKENS] = {4, 5, -1, 2, 3, 5};
   MUST_REFUSE_WITH(s.keys.to_cache.slots = twice, "a slot must be written once, got slot 5 again");
+  MUST_REFUSE_WITH(s.keys.heads = 0, "keys: heads must be positive where there is data, got 0");
   MUST_REFUSE_WITH(s.keys.to_cache.pages = 2, "keys.to_cache: a slot must be below 8");
   MUST_REFUSE_WITH(s.keys.to_cache.page_tokens = 0, "pages must have tokens");
   MUST_REFUSE_WITH(s.keys.to_cache.slots = NULL; s.keys.to_cache.pages = 1, "room for all tokens");

@@ -11,6 +11,9 @@
 #include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/cope.hpp"
 #include "rejects.hpp"
 #include "score/rows.hpp"
 #include "tolerance.hpp"
@@ -32,6 +35,10 @@ double tolerance_of(double expected) {
                                   (1 + 12 * tolerance::unit_roundoff<double>())) +
          12 * tolerance::unit_roundoff<double>() * std::abs(expected);
 }
+
+// Attention computes such rows in parts.
+static_assert(posenc::adjusts_each_score<posenc::scheme<posenc::soft_cap, posenc::alibi>> &&
+              !posenc::adjusts_each_score<posenc::scheme<posenc::soft_cap, posenc::cope>>);
 
 TEST(soft_cap, is_the_cap_times_the_hyperbolic_tangent) {
   numbers::in_float_and_double([&]<class T>() {

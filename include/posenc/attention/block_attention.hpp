@@ -82,7 +82,7 @@ struct key_parts {
   template <class Encoding>
   void begin(attention_arguments const& given, attention_options const& options) {
     first = 0, count = 1;
-    if (acts_on_softmax<Encoding> || (acts_on_scores<Encoding> && !adds_bias<Encoding>) ||
+    if (acts_on_softmax<Encoding> || (acts_on_scores<Encoding> && !adjusts_each_score<Encoding>) ||
         options.keep_scores || options.keep_weights || given.keys <= keys_of_part ||
         !reads_in_place<Encoding>(given))
       return;

@@ -100,18 +100,29 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
   }
 }
 
+/// How many rows few_scores and few_outputs compute at a time: four, where that is less work than
+/// one by one though zeros stand for rows that lack.
+constexpr std::size_t rows_at_once(std::size_t rows) noexcept {
+  return rows % 4 == 0 || (rows > 2 && rows % 4 > 1) ? 4 : 1;
+}
+/// The rows of a head with those that stand for what lacks.
+constexpr std::size_t padded_rows(std::size_t rows) noexcept {
+  return rounded_up(rows, rows_at_once(rows));
+}
+
 /// The scores of Rows rows at a time.
 template <std::size_t Rows, std::floating_point T, class S>
 void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
                 T* near) noexcept(!head_codes<S>::decodes) {
   constexpr std::size_t at_once = std::max<std::size_t>(lanes<T>::size / Rows, 1);
-  auto const keys = k.tokens(), dims = k.head_dim(), columns = k.heads() * rows;
+  auto const keys = k.tokens(), dims = k.head_dim(), padded = rounded_up(rows, Rows),
+             columns = k.heads() * padded;
   for_runs(keys, [&](token_run const& run) {
     run_reader<S, at_once, std::remove_cvref_t<decltype(k)>> reader(k, run);
     for (std::size_t from = 0; from < run.count; from += near_tokens) {
       auto const to = std::min(from + near_tokens, run.count);
       reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
-        for (auto c = head * rows; c < (head + 1) * rows; c += Rows) {
+        for (auto c = head * padded; c < (head + 1) * padded; c += Rows) {
           auto const at = transposes<T, Rows, at_once> ? (i - from) * Rows : near_place(i - from);
           few_by_few_scores<Rows>(near + c * near_tokens + at, q + c * dims, block, dims);
         }
@@ -124,20 +135,21 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
                     [&](std::size_t c, std::size_t token, std::size_t place) {
                       auto* const row = scores + c * keys + token;
                       prefetch_into_l1(row + near_in_stream);
-                      return std::pair(row, near + c * near_tokens + place);
+                      return std::pair(row,
+                                       near + (c / rows * padded + c % rows) * near_tokens + place);
                     });
     }
   });
 }
 
-/// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
-/// few rows of every head. As many keys are read at once as make a register of scores with four
-/// rows, or else with one. Memory: near [heads][rows][near_tokens].
+/// scores = scale * q k^T, [heads][rows][keys] and q [heads][padded_rows][head_dim] dense, for the
+/// same few rows of every head. As many keys are read at once as make a register of scores with
+/// four rows, or else with one. Memory: near [heads][padded_rows][near_tokens].
 template <std::floating_point T, class S>
 void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
                 T* near) noexcept(!head_codes<S>::decodes) {
   if (k.heads() == 0 || k.tokens() == 0) return;
-  if (rows % 4 == 0) return few_scores<4, T, S>(scores, scale, q, rows, k, near);
+  if (rows_at_once(rows) == 4) return few_scores<4, T, S>(scores, scale, q, rows, k, near);
   few_scores<1, T, S>(scores, scale, q, rows, k, near);
 }
 
@@ -194,7 +206,8 @@ template <std::size_t Rows, std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums,
                  T* near) noexcept(!head_codes<S>::decodes) {
   constexpr std::size_t at_once = 2 * streams;
-  auto const keys = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows;
+  auto const keys = v.tokens(), dims = v.head_dim(), padded = rounded_up(rows, Rows),
+             columns = v.heads() * padded;
   for_runs(keys, [&](token_run const& run) {
     run_reader<S, at_once, std::remove_cvref_t<decltype(v)>> reader(v, run);
     std::fill_n(sums, columns * dims, T{0});
@@ -203,27 +216,31 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
       if (to - from < near_tokens) std::fill_n(near, columns * near_tokens, T{0});
       multiply_near(reader, run, from, to, v.heads(), rows, T{1},
                     [&](std::size_t c, std::size_t token, std::size_t place) {
-                      return std::pair(near + c * near_tokens + place, weights + c * keys + token);
+                      return std::pair(near + (c / rows * padded + c % rows) * near_tokens + place,
+                                       weights + c * keys + token);
                     });
       reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
-        for (auto c = head * rows; c < (head + 1) * rows; c += Rows) {
+        for (auto c = head * padded; c < (head + 1) * padded; c += Rows) {
           add_values<Rows>(sums + c * dims, dims, near + c * near_tokens + near_place(i - from),
                            block);
         }
       });
     }
-    for (std::size_t n = 0; n < columns * dims; ++n) outputs[n] += sums[n];
+    for (std::size_t head = 0; head < v.heads(); ++head) {
+      for (std::size_t n = 0; n < rows * dims; ++n)
+        outputs[head * rows * dims + n] += sums[head * padded * dims + n];
+    }
   });
 }
 
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
 /// summed in runs, then the sums of the runs, so that rounding errors do not grow with the cache.
-/// Memory: sums [heads][rows][value_dim], near as above.
+/// Memory: sums [heads][padded_rows][value_dim], near as above.
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums,
                  T* near) noexcept(!head_codes<S>::decodes) {
   if (v.heads() == 0 || v.tokens() == 0) return;
-  if (rows % 4 == 0) return few_outputs<4, T, S>(outputs, weights, rows, v, sums, near);
+  if (rows_at_once(rows) == 4) return few_outputs<4, T, S>(outputs, weights, rows, v, sums, near);
   few_outputs<1, T, S>(outputs, weights, rows, v, sums, near);
 }
 

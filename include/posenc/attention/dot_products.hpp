@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "posenc/attention/dot_groups.hpp"
 #include "posenc/attention/dot_kernels.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/scattered_heads.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q8_0.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/for_dot_products.hpp"
@@ -23,6 +25,8 @@ namespace detail {
 template <class S>
 inline constexpr bool has_integers =
     std::same_as<S, int8_per_head> || std::same_as<S, int8_static> || std::same_as<S, u8_per_head>;
+template <class S>
+inline constexpr bool has_groups = std::same_as<S, q8_0>;
 template <class S>
 inline constexpr bool has_bfloat16 = false;
 template <storable S>
@@ -48,10 +52,14 @@ struct found_in_detail {};  // so that attention finds what is below
 ///
 ///     |scale| sum_i s / 2 |k_i|
 ///
-/// Values of these: a weight times its value's scale is rounded to 1/255 of the largest of 64 keys
-/// that are read together, whose sums are integers. Before softmax divides, an output is off by
+/// Keys of q8_0: each 32 dims of a query are rounded so, with an s of their own.
 ///
-///     sum_t m / 510 |c_t|                m: that largest one; c_t: a code, or one of u8 less 128
+/// Values of integers: a weight times its value's scale is rounded to 1/255 of the largest of 64
+/// keys that are read together, whose sums are integers; of q8_0, to 1/255 of the largest of 64
+/// weights times the largest scale that 16 keys have in the group. Before softmax divides, an
+/// output is off by
+///
+///     sum_t m / 510 |c_t|                m: that largest; c_t: a code, or one of u8 less 128
 ///
 /// Values of bfloat16 are not rounded: that gained nothing. All this beside the rounding of sums in
 /// float; subnormal bfloat16 count as 0, and so do weights if m is below 2^-118. A query of 8 bits
@@ -63,9 +71,10 @@ struct found_in_detail {};  // so that attention finds what is below
 template <class Heads>
 class dot_products : public Heads, detail::found_in_detail {
   static_assert(detail::has_integers<detail::element_of<Heads>> ||
+                    detail::has_groups<detail::element_of<Heads>> ||
                     detail::has_bfloat16<detail::element_of<Heads>>,
-                "posenc: dot_products must be of bfloat16, int8_per_head, int8_static or "
-                "u8_per_head");
+                "posenc: dot_products must be of bfloat16, int8_per_head, int8_static, "
+                "u8_per_head or q8_0");
 
  public:
   static constexpr bool by_dot_products = true;  ///< how attention knows them
@@ -95,7 +104,11 @@ template <std::floating_point T, class Heads>
 void multiply_scores(T* scores, T scale, T const* q, dot_products<Heads> const& k,
                      block_shape const& b) {
   using stored = element_of<Heads>;
-  if constexpr (has_integers<stored> ? multiplies_bytes : multiplies_bfloat16) {
+  if constexpr (has_groups<stored> && multiplies_bytes) {
+    group_scores(scores, scale, q, b.rows_of_head(),
+                 k.heads_alone().slice_tokens(b.keys.first, b.seen()));
+  } else if constexpr (has_integers<stored> ? multiplies_bytes
+                                            : has_bfloat16<stored> && multiplies_bfloat16) {
     auto const keys = k.heads_alone().slice_tokens(b.keys.first, b.seen());
     auto const rows = b.rows_of_head();
     if (rows % 4 == 0) return dot_scores<4, stored>(scores, scale, q, rows, keys);
@@ -109,10 +122,14 @@ template <std::floating_point T, class Heads>
 void multiply_outputs(T* outputs, T const* weights, dot_products<Heads> const& v,
                       block_shape const& b, double const* shares = nullptr) {
   using stored = element_of<Heads>;
-  if constexpr (has_integers<stored> && multiplies_bytes) {
+  if constexpr ((has_integers<stored> || has_groups<stored>)&&multiplies_bytes) {
     std::fill_n(outputs, b.rows() * v.head_dim(), T{0});
-    dot_outputs<stored>(outputs, weights, b.rows_of_head(),
-                        v.heads_alone().slice_tokens(b.keys.first, b.seen()));
+    auto const values = v.heads_alone().slice_tokens(b.keys.first, b.seen());
+    if constexpr (has_groups<stored>) {
+      group_outputs(outputs, weights, b.rows_of_head(), values);
+    } else {
+      dot_outputs<stored>(outputs, weights, b.rows_of_head(), values);
+    }
     finish_outputs(outputs, weights, v.heads_alone(), b, shares);
   } else {
     multiply_outputs<T>(outputs, weights, v.heads_alone(), b, shares);

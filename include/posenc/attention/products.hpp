@@ -71,9 +71,10 @@ void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const&
 /// [rows][head_dim] dense; k: all tokens of the kv heads. For few rows.
 template <std::floating_point T, class Heads>
 void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b) {
-  auto const numbers = b.rows() * k.head_dim();
-  whole_lines<T> queries(numbers), near(b.rows() * near_tokens);
-  std::copy_n(q, numbers, queries.data());
+  auto const of_head = b.rows_of_head(), padded = padded_rows(of_head), dims = k.head_dim();
+  whole_lines<T> queries(b.kv_heads * padded * dims), near(b.kv_heads * padded * near_tokens);
+  for (std::size_t head = 0; head < b.kv_heads; ++head)
+    std::copy_n(q + head * of_head * dims, of_head * dims, queries.data() + head * padded * dims);
   few_scores<T, element_of<Heads>>(scores, scale, queries.data(), b.rows_of_head(),
                                    k.slice_tokens(b.keys.first, b.seen()), near.data());
 }
@@ -150,9 +151,9 @@ void finish_outputs(T* outputs, T const* weights, Heads const& v, block_shape co
 template <std::floating_point T, class Heads>
 void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
                       double const* shares = nullptr) {
-  auto const numbers = b.rows() * v.head_dim();
-  std::fill_n(outputs, numbers, T{0});
-  whole_lines<T> sums(numbers), near(b.rows() * near_tokens);
+  auto const padded = b.kv_heads * padded_rows(b.rows_of_head());
+  std::fill_n(outputs, b.rows() * v.head_dim(), T{0});
+  whole_lines<T> sums(padded * v.head_dim()), near(padded * near_tokens);
   few_outputs<T, element_of<Heads>>(outputs, weights, b.rows_of_head(),
                                     v.slice_tokens(b.keys.first, b.seen()), sums.data(),
                                     near.data());

@@ -1,15 +1,14 @@
 // Heads in the pages of a cache of any format: where each is, in bytes.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 
+#include "posenc/cache/bytes_at.hpp"
 #include "posenc/cache/format.hpp"
-#include "posenc/cache/paged_memory.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/paged_heads.hpp"
 #include "posenc/core/require.hpp"
@@ -29,7 +28,7 @@ namespace posenc::inline POSENC_TARGET {
 ///
 /// A dense page of a format with scales elsewhere has them behind its codes: DeepSeek V4's. A view:
 /// memory and slots must outlive it. Throws std::invalid_argument where paged_heads would, and
-/// where the format has no such head_dim. Not checked: scales must not overlap codes.
+/// where the format has no such head_dim, or scales overlap codes.
 template <class Format>
 requires cache_format<std::remove_const_t<Format>>
 class encoded_heads {
@@ -55,7 +54,10 @@ class encoded_heads {
   template <class Slots>
   encoded_heads(format_type format, bytes_at<raw> const& codes, bytes_at<raw> const& scales,
                 pages_shape const& shape, Slots const& slots) requires(is_scaled)
-      : encoded_heads(format, shape, places{codes, scales}, slots) {}
+      : encoded_heads(format, shape, places{codes, scales}, slots) {
+    detail::require(!detail::may_overlap(codes_, scales_),
+                    "encoded_heads: scales must not overlap codes");
+  }
 
   std::size_t tokens() const noexcept { return codes_.tokens(); }  ///< as many as slots
   std::size_t heads() const noexcept { return codes_.heads(); }    ///< of each token
@@ -142,12 +144,12 @@ class encoded_heads {
            detail::same_heads(codes_, target.codes_) &&
            detail::same_heads(scales_view(), target.scales_view());
   }
-  /// Of the codes, and of scales that are elsewhere.
-  std::array<paged_memory, is_scaled ? 2 : 1> memory() const noexcept {
+  /// Whether is(bytes) holds of its codes, or of its scales that are elsewhere.
+  bool any_of_bytes(auto const& is) const {
     if constexpr (is_scaled) {
-      return {of_pages(codes_, codes_stride_), of_pages(scales_, scales_stride_)};
+      return is(codes_) || is(scales_);
     } else {
-      return {of_pages(codes_, codes_stride_)};
+      return is(codes_);
     }
   }
 
@@ -165,9 +167,6 @@ class encoded_heads {
                 Slots const& slots)
       : format_(format),
         head_dim_(shape.head_dim),
-        pages_(shape.pages),
-        codes_stride_(where.codes.strides.page),
-        scales_stride_(where.scales.strides.page),
         codes_(view(where.codes, shape, format.bytes(shape.head_dim), slots)),
         scales_(view_of_scales(where.scales, shape, format, slots)),
         slots_(slots) {}
@@ -188,12 +187,6 @@ class encoded_heads {
       return codes_;
     }
   }
-  paged_memory of_pages(pages const& x, std::ptrdiff_t stride) const noexcept {
-    auto const all = x.memory();
-    auto const step = static_cast<std::uintptr_t>(pages_ > 1 ? stride : 0);
-    return {all, all.last - all.first - step * (pages_ > 1 ? pages_ - 1 : 0), step};
-  }
-
   static places dense(format_type const& format, raw* data, pages_shape const& shape) {
     auto const stride = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
     auto const heads = shape.heads, tokens = shape.page_tokens,
@@ -220,8 +213,7 @@ class encoded_heads {
   }
 
   format_type format_;
-  std::size_t head_dim_, pages_;
-  std::ptrdiff_t codes_stride_, scales_stride_;
+  std::size_t head_dim_;
   pages codes_;
   // Not where there are none: a step copies views, which takes longer than to encode a head.
   [[no_unique_address]] std::conditional_t<is_scaled, pages, no_scales> scales_;

@@ -68,13 +68,13 @@ enum class e4m3_rounding { nearest, towards_zero };
 /// heads are .957 as long; NaN gives 448.
 struct e4m3 {
   float scale = 1;                                  ///< what codes are multiplied by
-  float inverse = 1;                                ///< what numbers are multiplied by
+  float inverse = 0;                                ///< what numbers are; 0: 1 / scale
   e4m3_rounding rounding = e4m3_rounding::nearest;  ///< of x inverse
 
   /// vLLM's scale, which divides numbers. Throws unless it and 1 / scale are finite and positive.
   static e4m3 of_scale(float scale, e4m3_rounding rounding = e4m3_rounding::nearest) {
-    detail::require(is_finite(scale) && scale > 0 && is_finite(1 / scale),
-                    "e4m3: the scale and its inverse must be finite and positive, got ", scale);
+    e4m3 const made{scale, 0, rounding};
+    made.check();
     return {scale, 1 / scale, rounding};
   }
   /// FlashInfer's scale, which multiplies numbers. Throws as of_scale does.
@@ -83,13 +83,24 @@ struct e4m3 {
     return {other.inverse, other.scale, e4m3_rounding::nearest};
   }
 
-  std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim; }  ///< of a head
+  /// Throws unless scale and inverse are finite and positive.
+  void check() const {
+    detail::require(is_finite(scale) && scale > 0 && is_finite(quant_scale()) && quant_scale() >= 0,
+                    "e4m3: the scale and its inverse must be finite and positive, got ", scale);
+  }
+  /// Of a head. Throws as check does.
+  std::size_t bytes(std::size_t head_dim) const {
+    check();
+    return head_dim;
+  }
+  /// What numbers are multiplied by.
+  float quant_scale() const noexcept { return inverse == 0 ? 1 / scale : inverse; }
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
+    auto const by = quant_scale();
     auto const write = [&](auto const& code) POSENC_INLINED {
-      detail::write_codes(head, to, [&](auto const& x) POSENC_INLINED {
-        return code(detail::product(x, inverse));
-      });
+      detail::write_codes(
+          head, to, [&](auto const& x) POSENC_INLINED { return code(detail::product(x, by)); });
     };
     if (rounding == e4m3_rounding::nearest)
       return write([](auto const& x) POSENC_INLINED { return detail::e4m3_codes::to_nearest(x); });

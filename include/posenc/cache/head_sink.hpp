@@ -1,7 +1,6 @@
 // Who takes the heads of a step: views, caches, structs of a user's.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -94,27 +93,16 @@ View const& place_of(view_sink<View> const& sink) noexcept {
   return sink.view();
 }
 
-/// The memory of a place; none of a user's sink.
-template <class X>
-auto ranges_of(X const& x) noexcept {
-  if constexpr (encoded_source<X>) {
-    return x.memory();
-  } else if constexpr (heads_of_tokens<X>) {
-    return std::array{paged_memory{x.memory()}};
-  } else {
-    return std::array<paged_memory, 0>{};
-  }
-}
-
-/// Whether a byte of one place may be one of another.
+/// Whether a byte of one place may be one of another. A user's sink has none.
 template <class A, class B>
 bool may_share(A const& a, B const& b) {
-  if constexpr (heads_of_tokens<A> && heads_of_tokens<B>) {
+  if constexpr (encoded_source<A>) {
+    return a.any_of_bytes([&](auto const& bytes) { return may_share(bytes, b); });
+  } else if constexpr (encoded_source<B>) {
+    return may_share(b, a);
+  } else if constexpr (heads_of_tokens<A> && heads_of_tokens<B>) {
     return may_overlap(a, b);
   } else {
-    for (auto const& x : ranges_of(a))
-      for (auto const& y : ranges_of(b))
-        if (may_overlap(x, y)) return true;
     return false;
   }
 }

@@ -151,7 +151,12 @@ struct int8_per_head {
 struct int8_static {
   float scale = 1;  ///< of the tensor
 
-  std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim; }  ///< of a head
+  /// Of a head. Throws unless the scale is finite and not negative.
+  std::size_t bytes(std::size_t head_dim) const {
+    detail::require(is_finite(scale) && scale >= 0,
+                    "int8_static: the scale must be finite and not negative, got ", scale);
+    return head_dim;
+  }
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
     auto const inverse = scale != 0 ? 1 / scale : 1;

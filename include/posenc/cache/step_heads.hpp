@@ -129,7 +129,7 @@ class step_heads {
 };
 
 /// Heads that a step rotates and gives to a target. Both: heads_view, paged_heads, or the
-/// encoded_heads of a cache, which must have a slot for each token; the target may be any
+/// encoded_heads of a cache; tokens without a slot in either are skipped. The target may be any
 /// head_sink. From and To: halves or interleaved.
 template <pair_layout From, pair_layout To = From, detail::step_source Source,
           detail::step_target Target>

@@ -11,7 +11,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// The names of all functions that a site calls.
 struct site_names {
   char embed, prepare, bias, adjust_scores, inverse_temperature, sink, heads, backward_scores,
-      is_bias, encode_queries, encode_keys, backward_queries, backward_keys;
+      is_bias, is_pointwise, encode_queries, encode_keys, backward_queries, backward_keys;
 };
 
 // clang-format off
@@ -56,6 +56,8 @@ POSENC_MEMBER(sink, adds_sink<E>);
 POSENC_MEMBER(heads, knows_heads<E>);
 POSENC_MEMBER(is_bias, (has_adjust_scores<E> || wraps_encodings<E>) &&
                            requires { typename std::bool_constant<E::is_bias>; });
+POSENC_MEMBER(is_pointwise, (has_adjust_scores<E> || wraps_encodings<E>) &&
+                                requires { typename std::bool_constant<E::is_pointwise>; });
 #undef POSENC_MEMBER
 
 /// Compiles for what prepare<T> may return.
@@ -128,6 +130,7 @@ struct check_of {
                 "std::span<T> d_scores, std::span<T> d_query) const, for T = float and T = double, "
                 "beside adjust_scores");
   POSENC_MUST_BE(is_bias, "static constexpr bool is_bias, beside adjust_scores");
+  POSENC_MUST_BE(is_pointwise, "static constexpr bool is_pointwise, beside adjust_scores");
   static constexpr bool passed = true;
 };
 #undef POSENC_MUST_BE

@@ -9,6 +9,7 @@
 #include <span>
 #include <type_traits>
 
+#include "posenc/core/memory_range.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
@@ -26,15 +27,7 @@ struct heads_shape {
 /// Distance from one token, or head, to the next. The dims of one head are contiguous.
 struct heads_strides {
   std::ptrdiff_t token = 0, head = 0;  ///< in elements, of either sign
-};
-
-/// Addresses in memory, [first, last).
-struct memory_range {
-  std::uintptr_t first = 0, last = 0;  ///< in bytes
-  /// Whether a byte is in both.
-  friend constexpr bool overlap(memory_range a, memory_range b) noexcept {
-    return a.first < b.last && b.first < a.last;
-  }
+  friend bool operator==(heads_strides const&, heads_strides const&) = default;
 };
 
 namespace detail {
@@ -109,16 +102,18 @@ class heads_view {
   std::ptrdiff_t head_stride() const noexcept { return strides_.head; }  ///< in elements
 
   /// From the lowest byte to one beyond the highest, gaps included.
-  memory_range memory() const noexcept {
+  memory_range memory() const noexcept { return strided().all(); }
+  /// The same, as may_overlap has it.
+  detail::strided_memory strided() const noexcept {
     if (tokens() == 0 || heads() == 0) return {};
-    auto const token = static_cast<std::ptrdiff_t>(tokens() - 1) * strides_.token,
-               head = static_cast<std::ptrdiff_t>(heads() - 1) * strides_.head,
-               none = std::ptrdiff_t{0};
-    // In integers: the address may be outside the array.
-    auto const base = reinterpret_cast<std::uintptr_t>(data_);
-    auto const bytes = [](auto n) { return static_cast<std::uintptr_t>(n) * sizeof(T); };
-    return {base + bytes(std::min(token, none) + std::min(head, none)),
-            base + bytes(std::max(token, none) + std::max(head, none)) + bytes(head_dim())};
+    auto first = reinterpret_cast<std::uintptr_t>(data_);  // may be outside the array
+    auto const repeated = [&](std::size_t count, std::ptrdiff_t stride) {
+      auto const n = static_cast<std::uintptr_t>(stride) * sizeof(T);
+      if (stride < 0) first += (count - 1) * n;
+      return detail::strided_memory::repetition{count, stride < 0 ? 0 - n : n};
+    };
+    auto const token = repeated(tokens(), strides_.token), head = repeated(heads(), strides_.head);
+    return {{first, first + head_dim() * sizeof(T)}, {{token, head, {}}}};
   }
 
   /// `count` tokens, from `first` on. Throws if they reach beyond the view.
@@ -208,34 +203,4 @@ class heads_view {
 template <class T>
 heads_view(T*, heads_shape, heads_strides = {}) -> heads_view<T>;
 
-namespace detail {
-
-/// False only if no element of a shares memory with one of b. Recognises views that are side by
-/// side in every token or in every head; others that interleave count as overlapping.
-template <class S, class T>
-bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
-  if (!overlap(a.memory(), b.memory())) return false;
-  // In bytes. With one token or head its stride is unused; any period is then correct.
-  auto const bytes = [](std::ptrdiff_t stride, std::size_t size) {
-    return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(stride) * size);
-  };
-  auto const token = bytes(a.strides().token, sizeof(S)), head = bytes(a.strides().head, sizeof(S));
-  if (token != bytes(b.strides().token, sizeof(T))) return true;
-  // Whether the windows x and y, repeated with a period, stay disjoint.
-  auto const disjoint = [](std::ptrdiff_t period, memory_range x, memory_range y) {
-    if (period <= 0) return false;
-    auto const n = static_cast<std::uintptr_t>(period);
-    auto const offset = (y.first % n + n - x.first % n) % n;
-    return offset >= x.last - x.first && offset + (y.last - y.first) <= n;
-  };
-  if (disjoint(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory())) return false;
-  auto const of_head = [](auto const& v) {
-    return v.slice_tokens(0, 1).slice_heads(0, 1).memory();
-  };
-  return !(head == bytes(b.strides().head, sizeof(T)) && head > 0 && token % head == 0 &&
-           disjoint(head, of_head(a), of_head(b)));
-}
-bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
-
-}  // namespace detail
 }  // namespace posenc

@@ -17,6 +17,28 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+namespace detail {
+
+/// One beyond the run of neighbouring slots that begins at `first`.
+inline std::size_t end_of_run(std::span<std::int64_t const> slots, std::size_t first) noexcept {
+  do {
+    ++first;
+  } while (first < slots.size() && slots[first - 1] >= 0 && slots[first] == slots[first - 1] + 1);
+  return first;
+}
+/// Whether a slot that is not negative is in both.
+inline bool share_a_slot(std::span<std::int64_t const> a,
+                         std::span<std::int64_t const> b) noexcept {
+  for (std::size_t first = 0, next; first < a.size(); first = next) {
+    next = end_of_run(a, first);
+    for (auto const slot : b)
+      if (slot >= 0 && slot >= a[first] && slot <= a[next - 1]) return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
 /// Of [pages][page_tokens][heads][head_dim].
 struct pages_shape {
   std::size_t pages = 0,  ///< in all
@@ -38,6 +60,8 @@ struct pages_strides {
 ///                   pages of [tokens][heads][head_dim]      FlashInfer's NHD, vLLM's flash
 ///     {.page = h * n * d, .token = d, .head = n * d}
 ///                   pages of [heads][tokens][head_dim]      FlashInfer's HND
+///     {.page = 2 * n * h * d, .token = h * d, .head = d}, values from data + n * h * d on
+///                   pages of [keys, values][tokens][heads][head_dim]    FlashInfer's one tensor
 ///
 /// A view: it owns nothing, and the slots, of std::int64_t, must outlive it. data: as heads_view's.
 template <class T>
@@ -115,8 +139,27 @@ class paged_heads {
 
   /// All pages, gaps included; those of a slice are the whole's.
   memory_range memory() const noexcept { return memory_; }
+  /// As may_overlap has it, of a slice its heads alone.
+  detail::strided_memory strided() const noexcept {
+    auto all = page_.strided();
+    if (page_stride_ > 0) {
+      auto const stride = static_cast<std::uintptr_t>(page_stride_) * sizeof(T);
+      all.of_head[2] = {(memory_.last - 1 - memory_.first) / stride + 1, stride};
+    }
+    return all;
+  }
+  /// Whether these and other are different slots of the same pages.
+  template <class U>
+  requires std::same_as<std::remove_const_t<T>, std::remove_const_t<U>>
+  bool has_other_slots(paged_heads<U> const& other) const noexcept {
+    return page_.data() == other.page_.data() && page_.tokens() == other.page_.tokens() &&
+           page_.strides() == other.page_.strides() && page_stride_ == other.page_stride_ &&
+           !detail::share_a_slot(slots_, other.slots_);
+  }
 
  private:
+  template <class U>
+  friend class paged_heads;
   template <class Slots>
   static std::span<std::int64_t const> in_64_bits(Slots const& slots) noexcept {
     static_assert(std::convertible_to<Slots const&, std::span<std::int64_t const>>,
@@ -185,9 +228,8 @@ void require_each_slot_once(std::span<std::int64_t const> slots, auto const&... 
   }
   if (ascends) return;
   for (std::size_t first = 0, next; first < slots.size(); first = next) {
-    next = first + 1;
+    next = end_of_run(slots, first);
     if (slots[first] < 0) continue;
-    while (next < slots.size() && slots[next] == slots[next - 1] + 1) ++next;
     for (auto t = next; t < slots.size(); ++t)
       require(slots[t] < slots[first] || slots[t] > slots[next - 1], whose...,
               ": a slot must be written once, got slot ", slots[t], " again for token ", t);

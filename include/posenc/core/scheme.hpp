@@ -135,6 +135,10 @@ class scheme {
   /// Site 3 only adds, whatever the scores are.
   static constexpr bool is_bias = adjusts && (detail::lets_through<Encodings>::as_biases && ...);
 
+  /// Site 3 makes each score from itself.
+  static constexpr bool is_pointwise =
+      adjusts && ((!acts_on_scores<Encodings> || adjusts_each_score<Encodings>)&&...);
+
   /// Keeps copies; a scheme<E const&> refers to its member.
   constexpr explicit scheme(Encodings... encodings) : encodings_(std::move(encodings)...) {}
 

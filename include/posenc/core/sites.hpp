@@ -165,6 +165,13 @@ concept adds_bias =
     adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
     (acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_bias>::value);
 
+/// (3) Makes each score from itself, its query and its key alone, so that attention may compute a
+/// row in parts: a bias, or adjust_scores beside `static constexpr bool is_pointwise = true`.
+template <class E>
+concept adjusts_each_score =
+    adds_bias<E> ||
+    (acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_pointwise>::value);
+
 /// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to those of the
 /// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
 /// A gradient of 0 of a key that no other depends on stays 0, whatever its score is, NaN too.

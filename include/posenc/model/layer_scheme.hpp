@@ -73,6 +73,7 @@ class layer_scheme {
     }
     return prepared;
   }
+  static constexpr bool is_pointwise = true;  ///< see adjusts_each_score
   /// Site 3, see acts_on_scores.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {

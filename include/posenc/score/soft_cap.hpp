@@ -22,6 +22,7 @@ class soft_cap {
   explicit soft_cap(double cap) : cap_(cap) { detail::require_positive("soft_cap", "cap", cap); }
 
   double cap() const noexcept { return cap_; }  ///< in units of scores
+  static constexpr bool is_pointwise = true;    ///< see adjusts_each_score
 
   /// Site 3. Order is kept, signs are, and |score| becomes no larger, within rounding.
   template <class T>
@@ -56,6 +57,7 @@ class soft_cap {
   double cap_;
 };
 
-static_assert(acts_on_scores<soft_cap> && pulls_back_scores<soft_cap>);
+static_assert(acts_on_scores<soft_cap> && adjusts_each_score<soft_cap> &&
+              pulls_back_scores<soft_cap>);
 
 }  // namespace posenc

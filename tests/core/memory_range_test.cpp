@@ -1,0 +1,206 @@
+#include "posenc/core/memory_range.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/storage.hpp"
+
+namespace of_memory_range {
+namespace {
+
+using posenc::heads_shape;
+using posenc::heads_strides;
+using posenc::heads_view;
+using posenc::paged_heads;
+using posenc::pages_strides;
+using posenc::detail::may_overlap;
+
+// Strides of either sign fit if data points to the middle.
+std::array<float, 4096> memory;
+float* const middle = memory.data() + memory.size() / 2;
+
+// Whether two views share memory, byte by byte.
+template <class S, class T>
+bool shares(heads_view<S> const& a, heads_view<T> const& b) {
+  for (std::size_t s = 0; s < a.tokens() * a.heads(); ++s)
+    for (std::size_t t = 0; t < b.tokens() * b.heads(); ++t) {
+      auto const x = a(s / a.heads(), s % a.heads());
+      auto const y = b(t / b.heads(), t % b.heads());
+      auto const first = reinterpret_cast<std::uintptr_t>(x.data()),
+                 second = reinterpret_cast<std::uintptr_t>(y.data());
+      if (first < second + y.size_bytes() && second < first + x.size_bytes()) return true;
+    }
+  return false;
+}
+
+// Two views, with or without common strides: what may_overlap says.
+template <class S, class T>
+void expect_never_denies_an_overlap(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  auto const up_to = [&](std::size_t n) { return 1 + random() % n; };
+  auto const between = [&](int least, int most) {
+    return static_cast<std::ptrdiff_t>(random() % static_cast<unsigned>(most - least + 1)) + least;
+  };
+  int shared = 0, known_apart = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    heads_shape const of_a{up_to(4), up_to(4), up_to(4)}, of_b{up_to(4), up_to(4), up_to(4)};
+    constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(S)),
+                   other_size = static_cast<std::ptrdiff_t>(sizeof(T));
+    auto const multiple = size * other_size;
+    heads_strides a{between(-20, 40), between(-12, 20)};
+    if (random() % 2 == 0) a.token = a.head * between(-4, 8);
+    heads_strides b{between(-20, 40), between(-12, 20)};
+    if (random() % 4 != 0)
+      a.token = a.token * multiple / size, b.token = a.token * size / other_size;
+    if (random() % 4 != 0) a.head = a.head * multiple / size, b.head = a.head * size / other_size;
+    auto const offset = between(-60, 60);
+    heads_view<S const> const x(reinterpret_cast<S const*>(middle), of_a, a);
+    heads_view<T const> const y(reinterpret_cast<T const*>(middle) + offset, of_b, b);
+    bool const share = shares(x, y), may = may_overlap(x, y);
+    ASSERT_TRUE(may || !share) << of_a.tokens << 'x' << of_a.heads << 'x' << of_a.head_dim
+                               << " strides " << a.token << ' ' << a.head << " and " << of_b.tokens
+                               << 'x' << of_b.heads << 'x' << of_b.head_dim << " strides "
+                               << b.token << ' ' << b.head << " at " << offset;
+    ASSERT_EQ(may, may_overlap(y, x));
+    shared += share;
+    known_apart += !may && overlap(x.memory(), y.memory());
+  }
+  EXPECT_GT(shared, 1000);
+  EXPECT_GT(known_apart, 1000) << "views entangled and apart must occur";
+}
+
+TEST(may_overlap, never_denies_that_views_share_bytes) {
+  expect_never_denies_an_overlap<float, float>(1);
+  expect_never_denies_an_overlap<float, posenc::half>(2);
+  expect_never_denies_an_overlap<posenc::half, posenc::half>(3);
+}
+
+// Layouts of engines: [tokens][q heads, k heads, v heads], [tokens][heads][q, k, v], and
+// interleaved tokens.
+TEST(may_overlap, sees_apart_what_lies_side_by_side) {
+  auto const apart = [](heads_view<float> const& a, heads_view<float> const& b) {
+    return !may_overlap(a, b) && !may_overlap(b, a);
+  };
+  auto* const data = memory.data();
+  EXPECT_TRUE(apart({data, {5, 4, 8}, {56, 8}}, {data + 32, {5, 2, 8}, {56, 8}}));
+  EXPECT_TRUE(apart({data, {5, 4, 8}, {56, 8}}, {data + 48, {5, 1, 8}, {56, 8}}));
+  EXPECT_TRUE(apart({data + 2 * 56, {5, 4, 8}, {56, 8}}, {data + 32, {5, 2, 8}, {56, 8}}))
+      << "others' tokens too";
+  EXPECT_FALSE(apart({data, {5, 4, 8}, {56, 8}}, {data + 31, {5, 2, 8}, {56, 8}}));
+  EXPECT_FALSE(apart({data, {5, 4, 8}, {56, 8}}, {data + 48, {5, 2, 8}, {56, 8}}))
+      << "into the next token";
+  EXPECT_TRUE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 8}, {96, 24}}));
+  EXPECT_TRUE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 16}, {96, 24}}));
+  EXPECT_FALSE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 17}, {96, 24}}));
+  EXPECT_TRUE(apart({data, {5, 1, 8}, {16, 8}}, {data + 8, {5, 1, 8}, {16, 8}}))
+      << "every other token";
+}
+
+using slots = std::vector<std::int64_t>;
+
+// Every byte of every slot, of pages whose strides are drawn so that they often interleave.
+TEST(may_overlap, never_denies_that_pages_share_bytes) {
+  std::mt19937 random(1);
+  auto const up_to = [&](std::size_t n) { return 1 + random() % n; };
+  auto const signed_up_to = [&](int n) {
+    return (random() % 4 == 0 ? -1 : 1) *
+           static_cast<std::ptrdiff_t>(1 + random() % static_cast<unsigned>(n));
+  };
+  slots const none;
+  int shared = 0, known_apart = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    auto const dim = up_to(3), heads = up_to(3), tokens = up_to(3), pages = up_to(3);
+    auto const head = signed_up_to(6),
+               token = random() % 2 == 0 ? head * signed_up_to(6) : signed_up_to(20);
+    auto const page = static_cast<std::ptrdiff_t>(up_to(60));
+    auto const offset = signed_up_to(70);
+    auto const of = [&](float* data, std::size_t h, std::size_t d, std::size_t p) {
+      return paged_heads<float const>(data, {p, tokens, h, d}, {page, token, head}, none);
+    };
+    auto const marks = [&](std::ptrdiff_t first, std::size_t h, std::size_t d, std::size_t p) {
+      std::array<bool, 2048> mark{};
+      for (std::size_t k = 0; k < p * tokens * h * d; ++k) {
+        auto const at = [&](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+        auto const place = first + at(k % d) + at(k / d % h) * head +
+                           at(k / d / h % tokens) * token + at(k / d / h / tokens) * page;
+        mark[static_cast<std::size_t>(1024 + place)] = true;
+      }
+      return mark;
+    };
+    auto const other_heads = up_to(3), other_dim = up_to(3), other_pages = up_to(3);
+    try {
+      auto const x = of(middle, heads, dim, pages),
+                 y = of(middle + offset, other_heads, other_dim, other_pages);
+      auto const a = marks(0, heads, dim, pages),
+                 b = marks(offset, other_heads, other_dim, other_pages);
+      bool share = false;
+      for (std::size_t k = 0; k < a.size(); ++k) share = share || (a[k] && b[k]);
+      bool const may = may_overlap(x, y);
+      ASSERT_TRUE(may || !share) << "strides " << page << ' ' << token << ' ' << head << " at "
+                                 << offset;
+      ASSERT_EQ(may, may_overlap(y, x));
+      shared += share, known_apart += !may && overlap(x.memory(), y.memory());
+    } catch (std::invalid_argument const&) {  // pages that overlap
+    }
+  }
+  EXPECT_GT(shared, 1000);
+  EXPECT_GT(known_apart, 1000);
+}
+
+// Keys and values as engines have them: in each page, in each token, in each head; heads of a
+// cache.
+TEST(may_overlap, sees_apart_what_lies_side_by_side_in_pages) {
+  slots const some{7, 0, 2};
+  auto const of = [&](std::ptrdiff_t first, pages_strides strides) {
+    return paged_heads<float>(memory.data() + first, {3, 4, 2, 8}, strides, some);
+  };
+  pages_strides const in_page{128, 16, 8}, in_token{128, 32, 8}, in_head{128, 32, 16},
+      of_heads{128, 8, 32};
+  EXPECT_FALSE(may_overlap(of(0, in_page), of(64, in_page)));
+  EXPECT_TRUE(may_overlap(of(0, in_page), of(63, in_page)));
+  EXPECT_TRUE(may_overlap(of(0, in_page), of(65, in_page))) << "into the next page";
+  EXPECT_FALSE(may_overlap(of(0, in_token), of(16, in_token)));
+  EXPECT_TRUE(may_overlap(of(0, in_token), of(15, in_token)));
+  EXPECT_FALSE(may_overlap(of(0, in_head), of(8, in_head)));
+  EXPECT_TRUE(may_overlap(of(0, in_head), of(9, in_head)));
+  EXPECT_FALSE(may_overlap(of(0, of_heads), of(64, of_heads))) << "pages of [heads][tokens]";
+  auto const cache = of(0, {64, 16, 8});
+  EXPECT_FALSE(may_overlap(cache.slice_heads(0, 1), cache.slice_heads(1, 1)));
+  EXPECT_TRUE(may_overlap(cache.slice_heads(0, 1), cache));
+  EXPECT_FALSE(may_overlap(cache.slice_tokens(0, 1), cache.slice_tokens(1, 1))) << "other slots";
+  EXPECT_TRUE(may_overlap(cache.slice_tokens(0, 2), cache.slice_tokens(1, 2)));
+}
+
+TEST(share_a_slot, compares_every_slot_but_negative_ones) {
+  std::mt19937 random(2);
+  int shared = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    slots a, b;
+    auto const draw = [&](slots& to) {
+      for (auto n = random() % 5; n != 0; --n) {
+        to.push_back(static_cast<std::int64_t>(random() % 24) - 2);
+        for (auto run = random() % 4; run != 0; --run) to.push_back(to.back() + 1);
+      }
+    };
+    draw(a), draw(b);
+    bool share = false;
+    for (auto const x : a)
+      for (auto const y : b) share = share || (x >= 0 && x == y);
+    ASSERT_EQ(posenc::detail::share_a_slot(a, b), share);
+    ASSERT_EQ(posenc::detail::share_a_slot(b, a), share);
+    shared += share;
+  }
+  EXPECT_GT(shared, 1000);
+  EXPECT_LT(shared, 19'000);
+}
+
+}  // namespace
+}  // namespace of_memory_range
