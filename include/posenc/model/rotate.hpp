@@ -12,7 +12,8 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// Rows of a description's frequencies at a length of the sequence, of the opposite angle if the
-/// model rotates by that. Accuracy and errors are those of cos_sin_rows.
+/// model rotates by that. Positions are of text, where all axes agree; rows of images are axis_rows
+/// of rotary.axes. Accuracy and errors are those of cos_sin_rows.
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> rows_of(rotary_description const& rotary, std::size_t length,
                            Positions const& positions) {
