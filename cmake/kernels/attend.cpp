@@ -84,11 +84,13 @@ struct workspace {
   workspace(attention_shape const& shape, posenc1_attention const& a, void* memory) {
     auto const size = shape.doubles ? sizeof(double) : sizeof(float);
     memory_in_parts parts(shape.function, memory);
-    numbers.queries = parts.next(shape.columns(), a.head_dim, size);
+    auto const by_fours =
+        (shape.last - shape.first) * ((shape.group + 3) / 4 * 4);  // products may pad a group
+    numbers.queries = parts.next(by_fours, a.head_dim, size);
     numbers.scores = parts.next(shape.columns(), a.tokens, size);
-    numbers.near = parts.next(shape.columns(), numbers.near_tokens, size);
+    numbers.near = parts.next(by_fours, numbers.near_tokens, size);
     numbers.outputs = parts.next(shape.columns(), shape.value_dim, size);
-    numbers.sums = parts.next(shape.columns(), shape.value_dim, size);
+    numbers.sums = parts.next(by_fours, shape.value_dim, size);
     auto const near = shape.encoded ? numbers.near_tokens : 0;
     numbers.few = parts.next(near, shape.group, size);
     numbers.decoded =

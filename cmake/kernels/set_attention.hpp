@@ -120,8 +120,9 @@ void scores_of(attention_plan const& plan) noexcept {
     auto* const to = is_all ? scores + c * count : static_cast<Real*>(plan.memory.few);
     posenc::detail::few_scores<Real, stored>(
         to, static_cast<Real>(plan.scale),
-        static_cast<Real const*>(plan.memory.queries) + c * plan.head_dim, plan.group, view,
-        static_cast<Real*>(plan.memory.near));
+        static_cast<Real const*>(plan.memory.queries) +
+            c / plan.group * posenc::detail::padded_rows(plan.group) * plan.head_dim,
+        plan.group, view, static_cast<Real*>(plan.memory.near));
     for (std::size_t r = 0; !is_all && r < plan.group; ++r)
       std::copy_n(to + r * count, count, scores + (c + r) * plan.tokens + first);
   });
@@ -204,11 +205,14 @@ void attend_in(attention_plan const& plan) noexcept {
   auto* const queries = static_cast<Real*>(plan.memory.queries);
   auto* const scores = static_cast<Real*>(plan.memory.scores);
   auto* const outputs = static_cast<Real*>(plan.memory.outputs);
+  auto const padded = posenc::detail::padded_rows(plan.group);
+  std::fill_n(queries, plan.kv_heads * padded * plan.head_dim, Real{0});
   with_type<Real>(plan.query_type, [&]<class T>(T*) {
     for (std::size_t c = 0; c < columns; ++c) {
+      auto const row = c / plan.group * padded + c % plan.group;
       auto const* const from =
           static_cast<T const*>(plan.queries) + static_cast<std::ptrdiff_t>(c) * plan.query_head;
-      std::transform(from, from + plan.head_dim, queries + c * plan.head_dim,
+      std::transform(from, from + plan.head_dim, queries + row * plan.head_dim,
                      [](T const& x) { return posenc::load(x); });
     }
   });
