@@ -121,7 +121,8 @@ void scores_of(attention_plan const& plan) noexcept {
     posenc::detail::few_scores<Real, stored>(
         to, static_cast<Real>(plan.scale),
         static_cast<Real const*>(plan.memory.queries) +
-            c / plan.group * posenc::detail::padded_rows(plan.group) * plan.head_dim,
+            posenc::detail::padded_row(c, plan.group, posenc::detail::padded_rows(plan.group)) *
+                plan.head_dim,
         plan.group, view, static_cast<Real*>(plan.memory.near));
     for (std::size_t r = 0; !is_all && r < plan.group; ++r)
       std::copy_n(to + r * count, count, scores + (c + r) * plan.tokens + first);
@@ -209,7 +210,7 @@ void attend_in(attention_plan const& plan) noexcept {
   std::fill_n(queries, plan.kv_heads * padded * plan.head_dim, Real{0});
   with_type<Real>(plan.query_type, [&]<class T>(T*) {
     for (std::size_t c = 0; c < columns; ++c) {
-      auto const row = c / plan.group * padded + c % plan.group;
+      auto const row = posenc::detail::padded_row(c, plan.group, padded);
       auto const* const from =
           static_cast<T const*>(plan.queries) + static_cast<std::ptrdiff_t>(c) * plan.query_head;
       std::transform(from, from + plan.head_dim, queries + row * plan.head_dim,

@@ -102,13 +102,13 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// the keys between two multiples of 2048, of all kv heads, or of some where tasks are more than
 /// such parts. The sums of parts are added in the order of keys, in one task too, so that the bits
 /// are the same for any split. Decoding is split by kv heads alone where whole rows are needed: by
-/// a rule of site 3 other than a bias, by a rule of site 4 other than a sink, and to keep scores or
-/// weights. Its sums are then rounded in another order. Tasks call the encoding concurrently; what
-/// it throws is thrown when all have ended.
+/// a rule of site 3 that looks at other scores (adjusts_each_score), by a rule of site 4 other than
+/// a sink, and to keep scores or weights. Its sums are then rounded in another order. Tasks call
+/// the encoding concurrently; what it throws is thrown when all have ended.
 ///
-/// Memory beside the results: per task 144 rows of scores and one head of keys and of values; in
-/// decoding, per task the scores of a part, 16 heads of a format that has no load, and per call the
-/// outputs of each part.
+/// Memory beside the results: each task has 144 rows of scores, and one head of keys and of values.
+/// In decoding, each task has the scores of a part, and 16 decoded heads if the format has no load;
+/// the call has the outputs of each part.
 template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,

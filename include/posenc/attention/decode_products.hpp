@@ -100,14 +100,18 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
   }
 }
 
-/// How many rows few_scores and few_outputs compute at a time: four, where that is less work than
-/// one by one though zeros stand for rows that lack.
+/// How many rows few_scores and few_outputs compute at a time: four, unless one by one is less work
+/// than rows filled up with zeros to a multiple of four.
 constexpr std::size_t rows_at_once(std::size_t rows) noexcept {
   return rows % 4 == 0 || (rows > 2 && rows % 4 > 1) ? 4 : 1;
 }
-/// The rows of a head with those that stand for what lacks.
+/// The rows of a head, with the zeros that fill them up.
 constexpr std::size_t padded_rows(std::size_t rows) noexcept {
   return rounded_up(rows, rows_at_once(rows));
+}
+/// Where row n of all heads lies if each head has `padded` rows for its `rows`.
+constexpr std::size_t padded_row(std::size_t n, std::size_t rows, std::size_t padded) noexcept {
+  return n / rows * padded + n % rows;
 }
 
 /// The scores of Rows rows at a time.
@@ -136,7 +140,7 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
                       auto* const row = scores + c * keys + token;
                       prefetch_into_l1(row + near_in_stream);
                       return std::pair(row,
-                                       near + (c / rows * padded + c % rows) * near_tokens + place);
+                                       near + padded_row(c, rows, padded) * near_tokens + place);
                     });
     }
   });
@@ -216,7 +220,7 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
       if (to - from < near_tokens) std::fill_n(near, columns * near_tokens, T{0});
       multiply_near(reader, run, from, to, v.heads(), rows, T{1},
                     [&](std::size_t c, std::size_t token, std::size_t place) {
-                      return std::pair(near + (c / rows * padded + c % rows) * near_tokens + place,
+                      return std::pair(near + padded_row(c, rows, padded) * near_tokens + place,
                                        weights + c * keys + token);
                     });
       reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {

@@ -27,7 +27,7 @@ POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// The bytes of a head from which 64 dims are stored. The last group stands for one that lacks.
+/// Where the two groups of 64 dims begin in a head. An odd last group is taken twice.
 struct two_groups {
   static constexpr std::size_t bytes = q8_0::group + 2;
   std::size_t first, second;
@@ -35,13 +35,13 @@ struct two_groups {
       : first(2 * of_64 * bytes), second(std::min(2 * of_64 + 1, groups - 1) * bytes) {}
 };
 
-/// 64 dims of four queries, for keys that take turns by four bytes; of queries that lack, zeros.
+/// 64 dims of four queries as codes, in words_in_turn's order. What is not encoded is zeros.
 struct alignas(64) four_queries {
   std::byte codes[4][4][64];        ///< of each query, what words_in_turn makes of it four times
   std::int32_t begins[4][16] = {};  ///< what sums of unsigned codes of keys begin with
   float scales[4][16];
 
-  /// 32 dims of query r, in one half: rounded as int8_per_head rounds a head.
+  /// Rounds 32 dims of query r as int8_per_head rounds a head. half: which of the two groups.
   void encode(std::size_t r, std::size_t half, float const* q, float scale) noexcept {
     constexpr auto group = q8_0::group;
     std::array<std::byte, group> of_group;
@@ -93,7 +93,7 @@ inline void group_scores(float* scores, float scale, float const* q, std::size_t
              registers = rounded_up(dims, 64) / 64;
   std::vector<four_queries> queries(columns / 4 * registers);
   for (std::size_t row = 0; row < heads * rows; ++row) {
-    auto const c = row / rows * of_head + row % rows;
+    auto const c = padded_row(row, rows, of_head);
     for (std::size_t i = 0; i < dims; i += q8_0::group)
       queries[c / 4 * registers + i / 64].encode(c % 4, i / 32 % 2, q + row * dims + i, scale);
   }

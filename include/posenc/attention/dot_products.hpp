@@ -54,10 +54,10 @@ struct found_in_detail {};  // so that attention finds what is below
 ///
 /// Keys of q8_0: each 32 dims of a query are rounded so, with an s of their own.
 ///
-/// Values of integers: a weight times its value's scale is rounded to 1/255 of the largest of 64
-/// keys that are read together, whose sums are integers; of q8_0, to 1/255 of the largest of 64
-/// weights times the largest scale that 16 keys have in the group. Before softmax divides, an
-/// output is off by
+/// Values of integers: 64 keys are summed at a time, as integers. A weight times its value's scale
+/// is rounded to a multiple of 1/255 of the largest such product among them. In q8_0 it is rounded
+/// to a multiple of 1/255 of the largest weight of 64 keys times the largest scale of 16 keys in
+/// the group of 32 dims. Before softmax divides, an output is off by
 ///
 ///     sum_t m / 510 |c_t|                m: that largest; c_t: a code, or one of u8 less 128
 ///
