@@ -11,12 +11,22 @@
 #include <variant>
 #include <vector>
 
-#include "posenc/analysis/comparison.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc::inline POSENC_TARGET {
+
+/// A setting that differs.
+struct field_difference {
+  std::string field,  ///< as layer_description or model_description names it
+      a,              ///< its value in the first model, as text; "" where it is absent
+      b;              ///< its value in the second model
+
+  bool operator==(field_difference const&) const = default;
+};
+
+namespace detail {
 
 inline std::string shown_setting(auto const& x) { return shown(x); }
 inline std::string shown_setting(bool x) { return x ? "true" : "false"; }
@@ -125,4 +135,5 @@ inline std::vector<field_difference> differing_fields(layer_description const& a
   return fields;
 }
 
-}  // namespace posenc::detail
+}  // namespace detail
+}  // namespace posenc
