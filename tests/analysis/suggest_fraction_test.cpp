@@ -1,4 +1,4 @@
-#include "posenc/analysis/suggest_fraction.hpp"
+#include "posenc/analysis/semantic_robustness.hpp"
 
 #include <gtest/gtest.h>
 
