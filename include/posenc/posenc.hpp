@@ -21,7 +21,7 @@
 #include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
 
 // frequency: how fast each pair rotates
-#include "posenc/frequency/frequencies.hpp"   // radians per position; attention factor
+#include "posenc/frequency/frequencies.hpp"   // radians per position; wavelengths, turns
 #include "posenc/frequency/phase_step.hpp"    // exact angles, in integers
 #include "posenc/frequency/geometric.hpp"     // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"         // one series per axis; even steps: vision, video
@@ -30,7 +30,6 @@
 #include "posenc/frequency/yarn.hpp"          // YaRN as coded
 #include "posenc/frequency/llama3.hpp"        // Llama 3
 #include "posenc/frequency/longrope.hpp"      // one factor per pair, one or two lists
-#include "posenc/frequency/describe.hpp"      // wavelengths, turns, last angles
 
 // rows: from positions to cosines and sines
 #include "posenc/rows/phase.hpp"                  // the cosine and sine of an exact angle
@@ -135,8 +134,7 @@
 #include "posenc/analysis/compare/score_matrix.hpp"   // how much scores differ
 
 // model: how a model encodes positions, by its own settings. Include these by name
-//   posenc/model/hugging_face.hpp       config.json (nlohmann-json, target posenc::model)
-//   posenc/model/hugging_face_rope.hpp  its rope_parameters alone (the same)
+//   posenc/model/hugging_face.hpp       config.json, rope_parameters (nlohmann-json, posenc::model)
 //   posenc/model/gguf.hpp               the header of a GGUF file
 //   posenc/model/gguf/metadata.hpp      all its keys and values
 //   posenc/model/model_description.hpp  what both give

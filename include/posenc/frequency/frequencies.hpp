@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <numbers>
 #include <span>
 #include <utility>
 #include <vector>
@@ -149,4 +151,26 @@ frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
 }
 
 }  // namespace detail
+
+/// One pair within a context of a given number of tokens.
+struct pair_description {
+  std::size_t pair;   ///< its index, from 0
+  double inv_freq;    ///< radians per position
+  double wavelength;  ///< 2 pi / inv_freq, in tokens; infinite for frequency 0
+  double turns;       ///< inv_freq * context / 2 pi
+  double last_angle;  ///< inv_freq * (context - 1), the angle at the last position, in radians
+};
+
+/// All pairs. Throws std::invalid_argument unless context, in tokens, is positive.
+inline std::vector<pair_description> describe(frequencies const& f, std::size_t context) {
+  detail::require(context > 0, "describe: context must be positive, got ", context);
+  auto const tokens = static_cast<double>(context), turn = 2 * std::numbers::pi;
+  std::vector<pair_description> pairs;
+  for (auto const x : f.inv_freq()) {
+    auto const wavelength = x == 0 ? std::numeric_limits<double>::infinity() : turn / x;
+    pairs.push_back({pairs.size(), x, wavelength, x * tokens / turn, x * (tokens - 1)});
+  }
+  return pairs;
+}
+
 }  // namespace posenc
