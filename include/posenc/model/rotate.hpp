@@ -38,16 +38,6 @@ void rotate(
              rotary.layout);
 }
 
-/// From source to target: to other memory or another type, in the same layout.
-template <heads_of_tokens Source, target_of<Source> Target>
-void rotate(
-    rotary_description const& rotary, Source const& source, Target const& target,
-    std::type_identity_t<cos_sin_view<arithmetic_t<typename Target::element_type>>> const& rows) {
-  std::visit(
-      [&]<class Layout>(Layout) { rotate<Layout, Layout>(source, target, rows, rotary.block); },
-      rotary.layout);
-}
-
 /// The two dims of a head that a pair rotates.
 struct pair_dims {
   std::size_t x,  ///< the real part
