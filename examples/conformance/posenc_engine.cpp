@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <posenc/model/hugging_face_rope.hpp>
+#include <posenc/model/hugging_face.hpp>
 #include <posenc/posenc.hpp>
 #include <span>
 #include <stdexcept>

@@ -12,7 +12,7 @@
 
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
-#include "posenc/model/hugging_face_rope.hpp"
+#include "posenc/model/hugging_face.hpp"
 
 namespace verdicts {
 namespace {

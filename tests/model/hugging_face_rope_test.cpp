@@ -1,4 +1,4 @@
-#include "posenc/model/hugging_face_rope.hpp"
+#include "posenc/model/hugging_face.hpp"
 
 #include <gtest/gtest.h>
 

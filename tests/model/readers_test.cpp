@@ -24,7 +24,6 @@
 #include "model/rope_writer.hpp"
 #include "posenc/model/gguf.hpp"
 #include "posenc/model/hugging_face.hpp"
-#include "posenc/model/hugging_face_rope.hpp"
 #include "rejects.hpp"
 
 namespace {
