@@ -12,15 +12,9 @@
 
 #include "posenc/adapter/ggml_rope_parameters.hpp"
 #include "posenc/adapter/row_cache.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_rows.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -15,9 +15,7 @@
 
 #include "posenc/analysis/compare/fields.hpp"
 #include "posenc/analysis/compare/score_matrix.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -10,12 +10,8 @@
 #include <vector>
 
 #include "posenc/analysis/gain_for_weight.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
-#include "posenc/softmax/row_exponentials.hpp"
 #include "posenc/softmax/softmax.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -13,7 +13,6 @@
 
 #include "posenc/analysis/running_moments.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

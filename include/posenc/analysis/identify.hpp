@@ -11,13 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/analysis/identify/fit.hpp"
 #include "posenc/analysis/identify/rules.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/longrope.hpp"
 

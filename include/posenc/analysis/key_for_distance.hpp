@@ -10,12 +10,7 @@
 
 #include "posenc/analysis/gain_for_weight.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/rotary_block.hpp"
-#include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -8,7 +8,6 @@
 #include <numbers>
 #include <span>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 

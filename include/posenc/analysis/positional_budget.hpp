@@ -13,14 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/analysis/gain_for_weight.hpp"
 #include "posenc/analysis/key_for_distance.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/rotary_block.hpp"
-#include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

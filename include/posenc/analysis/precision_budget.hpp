@@ -9,11 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase.hpp"
 

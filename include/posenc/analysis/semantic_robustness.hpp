@@ -9,7 +9,6 @@
 #include <numbers>
 #include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 

@@ -3,7 +3,6 @@
 
 #include <type_traits>
 
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 #include "posenc/rotation/rotate.hpp"

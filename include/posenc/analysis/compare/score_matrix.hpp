@@ -13,7 +13,6 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/model_description.hpp"
 #include "posenc/model/rotate.hpp"
 #include "posenc/rows/phase.hpp"
 
