@@ -1,8 +1,6 @@
 // The polynomial of adaptive temperature that fits what helps a network.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <span>
 
 #include "posenc/analysis/eigen.hpp"

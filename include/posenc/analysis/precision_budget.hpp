@@ -2,12 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
 
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"

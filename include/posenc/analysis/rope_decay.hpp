@@ -2,12 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"

@@ -2,12 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <functional>
-#include <limits>
-#include <numbers>
-#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Keys of a model's settings, as both readers look them up, and what they find: kinds of layers.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 
 #include "posenc/core/target.hpp"

@@ -2,11 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"

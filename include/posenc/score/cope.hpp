@@ -3,11 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
 #include <numeric>
-#include <span>
 #include <vector>
 
 #include "posenc/core/adjust_scores.hpp"

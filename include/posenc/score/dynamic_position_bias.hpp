@@ -2,9 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "posenc/core/sites.hpp"

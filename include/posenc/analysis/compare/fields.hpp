@@ -1,15 +1,7 @@
 // Which settings of two layers differ, as text.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <functional>
-#include <optional>
 #include <set>
-#include <string>
-#include <variant>
-#include <vector>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

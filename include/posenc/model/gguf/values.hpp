@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <istream>
 #include <optional>
 #include <span>
-#include <string>
 #include <variant>
 #include <vector>
 
