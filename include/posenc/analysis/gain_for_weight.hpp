@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "posenc/core/positions.hpp"

@@ -16,13 +16,6 @@ struct key_at_distance {
   std::size_t runner_up;    ///< the distance whose score comes next
   double margin;            ///< peak - score of the runner-up
   std::vector<double> behind;  ///< [distance]: peak - score, as gain_for_weight takes it negated
-
-  /// The significant bits that scores need to tell peak and runner-up apart, log2(peak / margin);
-  /// none if they are equal.
-  std::optional<double> bits() const {
-    if (margin > 0) return std::log2(peak / margin);
-    return {};
-  }
 };
 
 namespace detail {

@@ -43,16 +43,9 @@ inline double length_of_wrong_token(double inv_freq, double likeness) {
   return std::floor(angle / inv_freq) + 2;
 }
 
-/// One pair within a context.
-struct pair_robustness {
-  double inv_freq;    ///< in radians per position
-  double last_angle;  ///< inv_freq (length - 1): its turn from the first token to the last, radians
-  double lowest_cosine;  ///< cos(min(last_angle, pi)): the lowest share of a score that it keeps
-};
-
-/// How far each pair turns within a context.
+/// How well each pair keeps a score within a context.
 struct semantic_robustness_result {
-  std::vector<pair_robustness> pairs;  ///< in the order of the frequencies
+  std::vector<double> lowest_cosines;  ///< of each pair: the lowest share of a score that it keeps
   std::size_t robust;                  ///< pairs that keep at least the cosine at every distance
 };
 
@@ -69,7 +62,7 @@ inline semantic_robustness_result semantic_robustness(frequencies const& f, std:
   for (auto const inv_freq : f.inv_freq()) {
     auto const angle = inv_freq * static_cast<double>(length - 1),
                lowest = angle < std::numbers::pi ? std::cos(angle) : -1;
-    result.pairs.push_back({inv_freq, angle, lowest});
+    result.lowest_cosines.push_back(lowest);
     result.robust += lowest >= cosine;
   }
   return result;

@@ -3,7 +3,6 @@
 
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/logarithm.hpp"
 #include "posenc/simd/multiply_add.hpp"
