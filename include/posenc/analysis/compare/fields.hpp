@@ -1,7 +1,7 @@
 // Which settings of two layers differ, as text.
 #pragma once
 
-#include <set>
+#include <map>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -69,19 +69,13 @@ inline void add_rotary(std::vector<field_difference>& fields, std::string const&
   };
   add("rule", r.rule, s.rule);
   // The settings that a rule was made of, where both files name them.
-  std::set<std::string> keys;
-  for (auto const* const side : {&r, &s}) {
-    for (auto const& one : side->parameters)
-      if (one.key != "rope_type" && !r.parameters.empty() && !s.parameters.empty())
-        keys.insert(one.key);
+  std::map<std::string, std::pair<std::string, std::string>> values;
+  if (!r.parameters.empty() && !s.parameters.empty()) {
+    for (auto const& one : r.parameters) values[one.key].first = one.value;
+    for (auto const& one : s.parameters) values[one.key].second = one.value;
+    values.erase("rope_type");
   }
-  for (auto const& key : keys) {
-    auto const value = [&](rotary_description const& rotary) {
-      auto const found = std::ranges::find(rotary.parameters, key, &model_setting::key);
-      return found == rotary.parameters.end() ? std::string() : found->value;
-    };
-    add(key, value(r), value(s));
-  }
+  for (auto const& [key, both] : values) add(key, both.first, both.second);
   auto const f = r.frequencies.at(length), g = s.frequencies.at(length);
   add("layout", r.layout, s.layout);
   add("opposite angle", r.opposite, s.opposite);
