@@ -1,6 +1,10 @@
 // ggml's op GGML_OP_ROPE, from its parameters and tensors. Needs no ggml.
 #pragma once
 
+#include <array>
+#include <concepts>
+#include <type_traits>
+
 #include "posenc/adapter/ggml_rope_parameters.hpp"
 #include "posenc/adapter/row_cache.hpp"
 #include "posenc/core/target.hpp"

@@ -1,6 +1,7 @@
 // The parameters of ggml's op GGML_OP_ROPE, and the frequencies and axes that they say.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "posenc/core/bit_cast.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstring>
 #include <type_traits>
 #include <utility>

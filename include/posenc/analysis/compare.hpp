@@ -2,6 +2,11 @@
 #pragma once
 
 #include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "posenc/analysis/compare/fields.hpp"
 #include "posenc/analysis/compare/score_matrix.hpp"

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "posenc/analysis/rope_decay.hpp"
 #include "posenc/core/target.hpp"

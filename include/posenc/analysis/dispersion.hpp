@@ -1,6 +1,8 @@
 // How sharp softmax can be among n keys, and what a temperature does about it.
 #pragma once
 
+#include <optional>
+
 #include "posenc/analysis/gain_for_weight.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"

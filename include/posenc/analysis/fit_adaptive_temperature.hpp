@@ -1,6 +1,7 @@
 // The polynomial of adaptive temperature that fits what helps a network.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "posenc/analysis/eigen.hpp"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
+#include <numbers>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"

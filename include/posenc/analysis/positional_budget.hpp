@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <utility>
 
 #include "posenc/analysis/key_for_distance.hpp"

@@ -1,6 +1,8 @@
 // What each pair of a query and a key contributes to their score, and what it could at most.
 #pragma once
 
+#include <numbers>
+
 #include "posenc/analysis/running_moments.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <numbers>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"

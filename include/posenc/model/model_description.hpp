@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <variant>
 
 #include "posenc/core/target.hpp"

@@ -1,6 +1,9 @@
 // FIRE: a small network of the distance, which is measured against how far the query can look back.
 #pragma once
 
+#include <array>
+#include <limits>
+
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/for_doubles.hpp"

@@ -1,7 +1,11 @@
 // Which settings of two layers differ, as text.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
+#include <string>
+#include <variant>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

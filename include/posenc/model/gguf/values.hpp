@@ -7,6 +7,7 @@
 #include <istream>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 

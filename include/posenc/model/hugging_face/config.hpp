@@ -1,6 +1,7 @@
 // The keys of a config.json, with what is known of its family. (nlohmann-json)
 #pragma once
 
+#include <initializer_list>
 #include <numeric>
 
 #include "posenc/core/target.hpp"
