@@ -1,5 +1,5 @@
-// How logits and attention weights change with the distance between query and key, or from query to
-// query.
+// How logits and attention weights change with the distance between query and key, and the mean
+// weight of each query for each key.
 #pragma once
 
 #include <cstdint>
