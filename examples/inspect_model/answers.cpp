@@ -1,5 +1,6 @@
 #include "answers.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 #include <vector>
@@ -45,6 +46,42 @@ void print_scores(std::ostream& os, posenc::layer_comparison const& found, doubl
   }
 }
 
+std::string exact(double x) {
+  char text[32];
+  for (int digits = 6; digits < 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, x);
+    if (std::abs(std::atof(text) - x) <= 1e-12 * std::abs(x)) break;
+  }
+  return text;
+}
+
+std::string shown(std::vector<posenc::rule_parameter> const& parameters) {
+  std::string text;
+  for (auto const& p : parameters)
+    text += (text.empty() ? "" : ", ") + p.name + " " + (p.value ? exact(*p.value) : "any");
+  return text;
+}
+
+std::string shown_error(posenc::frequency_explanation const& told) {
+  char text[64];
+  if (told.within_rounding) {
+    std::snprintf(text, sizeof text, "within rounding, off by %.1g", told.relative_error);
+  } else {
+    std::snprintf(text, sizeof text, "off by %.2g %%", 100 * told.relative_error);
+  }
+  return text;
+}
+
+void print_best(std::ostream& os, posenc::frequency_explanation const& best) {
+  auto const line = [&](std::string const& text) { print_wrapped(os, "  ", text); };
+  line(best.rule + ": " + shown(best.parameters) + "; " + shown_error(best) + ".");
+  if (!best.factors.empty()) {
+    std::string list;
+    for (auto const x : best.factors) list += (list.empty() ? "" : ", ") + rounded(x);
+    print_wrapped(os, "    factors ", list);
+  }
+}
+
 }  // namespace
 
 void print(std::ostream& os, std::string const& a, std::string const& b,
@@ -60,5 +97,23 @@ void print(std::ostream& os, std::string const& a, std::string const& b,
                       shown_layers(layers));
     print(os, difference.fields, "    ");
     if (!difference.scores.empty()) print_scores(os, difference, threshold);
+  }
+}
+
+void print(std::ostream& os, std::string const& table, std::size_t numbers,
+           posenc::identification const& found) {
+  char rounding[32];
+  std::snprintf(rounding, sizeof rounding, "%.2g", found.unit_roundoff);
+  os << table << ": " << grouped(numbers) << (numbers == 1 ? " number" : " numbers")
+     << ", rounded to " << rounding << '\n';
+  print_best(os, found.best());
+  bool is_first = true;
+  for (std::size_t i = 1; i < found.explanations.size(); ++i) {
+    auto const& other = found.explanations[i];
+    if (other.rule == "divided_by_factors" || (!other.within_rounding && other.relative_error > 10))
+      continue;
+    print_wrapped(os, is_first ? "  else " : "       ",
+                  other.rule + ": " + shown(other.parameters) + "; " + shown_error(other));
+    is_first = false;
   }
 }

@@ -121,6 +121,21 @@ ordered_json json_of(std::vector<posenc::field_difference> const& fields) {
   return list;
 }
 
+ordered_json json_of(std::vector<posenc::rule_parameter> const& parameters) {
+  auto object = ordered_json::object();
+  for (auto const& p : parameters) object[p.name] = json_of(p.value);
+  return object;
+}
+
+ordered_json json_of(posenc::frequency_explanation const& told) {
+  ordered_json object{{"rule", told.rule},
+                      {"parameters", json_of(told.parameters)},
+                      {"within_rounding", told.within_rounding},
+                      {"relative_error", told.relative_error}};
+  if (!told.factors.empty()) object["factors"] = told.factors;
+  return object;
+}
+
 void print(std::ostream& os, ordered_json const& object) { os << object.dump(2) << '\n'; }
 
 // A line of the CSV.
@@ -207,6 +222,18 @@ void print_json(std::ostream& os, std::string const& a, std::string const& b,
                                 {"scores", std::move(scores)}});
   }
   print(os, object);
+}
+
+void print_json(std::ostream& os, std::vector<identified_table> const& tables) {
+  auto list = ordered_json::array();
+  for (auto const& [name, found] : tables) {
+    ordered_json object{{"table", name},
+                        {"unit_roundoff", found.unit_roundoff},
+                        {"explanations", ordered_json::array()}};
+    for (auto const& one : found.explanations) object["explanations"].push_back(json_of(one));
+    list.push_back(std::move(object));
+  }
+  print(os, list);
 }
 
 std::vector<std::string> const& csv_columns() {

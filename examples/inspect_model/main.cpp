@@ -1,4 +1,5 @@
-// How a model encodes positions, read from its config.json or GGUF file; how two models differ.
+// How a model encodes positions, read from its config.json or GGUF file; how two models differ; and
+// which rule made a table of frequencies.
 #include <cstddef>
 #include <exception>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "check.hpp"
 #include "data.hpp"
 #include "posenc/analysis/compare.hpp"
+#include "posenc/analysis/identify.hpp"
 #include "reading.hpp"
 #include "report.hpp"
 #include "reporting/program.hpp"
@@ -20,7 +22,9 @@ namespace {
 
 struct options {
   std::vector<std::string> files, columns;
+  std::string table;
   std::optional<std::size_t> length;
+  std::optional<double> base;
   double threshold = posenc::compare_options().threshold;
   bool all_pairs = false, as_llama = false, each = false, json = false, csv = false,
        verdict = false;
@@ -43,25 +47,31 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--threshold", o.threshold,
                  "of a comparison: a score that differs by less, relative to |q| |k|, is not told "
                  "(default: 2^-8, half an ULP of bfloat16)");
-  app.add_flag("--json", o.json, "print JSON: of one model or of a comparison");
+  app.add_flag("--json", o.json, "print JSON: of one model, of a comparison or of a table");
   app.add_flag("--csv", o.csv, "print CSV: of one model, a line for each pair");
   app.add_option("--columns", o.columns, "of --csv, NAME,NAME... (default: all of them)")
       ->delimiter(',')
       ->allow_extra_args(false);
+  app.add_option("--identify", o.table,
+                 "which rule made the frequencies in this file: numbers as text or JSON, or the "
+                 "tensors of factors of a GGUF file");
+  app.add_option("--base", o.base, "of --identify: the base that is expected");
 }
 
 void check(options const& o) {
   auto const require = [](bool holds, char const* sentence) {
     if (!holds) throw std::runtime_error(sentence);
   };
-  require(!o.files.empty(), "FILE must be given; see --help");
+  require(!o.files.empty() || !o.table.empty(), "FILE or --identify must be given; see --help");
+  require(o.files.empty() || o.table.empty(), "FILE and --identify must not be given together");
   require(!(o.json && o.csv), "--json and --csv must not be given together");
   require(!o.verdict || o.files.size() == 1, "--check must be of one model");
   require(!o.verdict || !o.csv, "--check and --csv must not be given together");
   require(!o.json || o.files.size() <= 1 || (o.files.size() == 2 && !o.each),
-          "--json must be of one model or one comparison");
+          "--json must be of one model, one comparison or one table");
   require(!o.csv || o.files.size() == 1, "--csv must be of one model");
   require(o.columns.empty() || o.csv, "--columns must come with --csv");
+  require(!o.base || !o.table.empty(), "--base must come with --identify");
 }
 
 std::string name_of(std::string const& file) {
@@ -83,6 +93,32 @@ void print_comparison(options const& o) {
                                      {.threshold = o.threshold, .length = o.length});
   if (o.json) return print_json(std::cout, name_of(a), name_of(b), found);
   print(std::cout, name_of(a), name_of(b), found, o.threshold);
+}
+
+posenc::identification identified(number_table const& table, options const& o) {
+  auto const& numbers = table.numbers;
+  if (table.base) {
+    auto const base = o.base.value_or(*table.base);
+    auto const f = posenc::divided_by_factors(posenc::geometric(2 * numbers.size(), base), numbers);
+    return posenc::identify(f.inv_freq(), {.base = base, .unit_roundoff = 0x1p-24});
+  }
+  auto const is_rule = [](posenc::identification const& found) {
+    return found.best().within_rounding && found.best().rule != "divided_by_factors";
+  };
+  auto exact = posenc::identify(numbers, {.base = o.base});
+  if (is_rule(exact) || !table.unit_roundoff) return exact;
+  auto rounded = posenc::identify(numbers, {.base = o.base, .unit_roundoff = table.unit_roundoff});
+  return is_rule(rounded) ? rounded : exact;
+}
+
+void print_tables(options const& o) {
+  std::vector<identified_table> tables;
+  for (auto const& table : read_tables(o.table)) {
+    auto const title = name_of(o.table) + (table.name.empty() ? "" : ": " + table.name);
+    tables.push_back({title, identified(table, o)});
+    if (!o.json) print(std::cout, title, table.numbers.size(), tables.back().found);
+  }
+  if (o.json) print_json(std::cout, tables);
 }
 
 // The exit status.
@@ -127,8 +163,13 @@ bool print_models(options const& o) {
 int run(options const& o) {
   check(o);
   if (o.verdict) return print_verdict(o);
-  if (o.files.size() != 2 || o.each) return print_models(o) ? 0 : 1;
-  print_comparison(o);
+  if (!o.table.empty()) {
+    print_tables(o);
+  } else if (o.files.size() == 2 && !o.each) {
+    print_comparison(o);
+  } else {
+    return print_models(o) ? 0 : 1;
+  }
   return 0;
 }
 
@@ -139,11 +180,12 @@ int main(int argc, char** argv) {
       argc, argv,
       "How a model encodes positions, layer by layer: how it rotates queries and keys, what it "
       "adds to scores, how far it sees. Of two models, what differs and from which distance on it "
-      "matters.",
+      "matters. Of a table of frequencies, which rule made it.",
       {{"config.json", "of Hugging Face"},
        {"Llama-3.1-8B-Q4_K_M.gguf", "of llama.cpp"},
        {"--check config.json", "what engines are known to get wrong on it"},
        {"llama-3.1-8b.json llama-2-7b.json", "what differs, and from where"},
-       {"llama-3.1-8b.json --csv --columns pair,inv_freq", "for programs"}},
+       {"llama-3.1-8b.json --csv --columns pair,inv_freq", "for programs"},
+       {"--identify inv_freq.txt --base 500000", "which rule made the table"}},
       declare, run);
 }

@@ -128,6 +128,7 @@
 #include "posenc/analysis/fit_adaptive_temperature.hpp"  // the polynomial of one's own network
 #include "posenc/analysis/spread_bound.hpp"           // how far apart weights let scores be
 #include "posenc/analysis/precision_budget.hpp"       // what an engine's angles cost
+#include "posenc/analysis/identify.hpp"               // which rule made a table of frequencies
 #include "posenc/analysis/compare.hpp"                // what differs between two models
 #include "posenc/analysis/compare/fields.hpp"         // settings that differ
 #include "posenc/analysis/compare/score_matrix.hpp"   // how much scores differ
