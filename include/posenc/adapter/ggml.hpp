@@ -1,9 +1,14 @@
 // ggml's op GGML_OP_ROPE, from its parameters and tensors. Needs no ggml.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "posenc/adapter/ggml_rope_parameters.hpp"
 #include "posenc/adapter/row_cache.hpp"

@@ -1,8 +1,13 @@
 // The parameters of ggml's op GGML_OP_ROPE, and the frequencies and axes that they say.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"

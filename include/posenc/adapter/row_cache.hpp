@@ -2,11 +2,16 @@
 // keep what belongs to a step.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"

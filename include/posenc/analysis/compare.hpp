@@ -1,12 +1,17 @@
 // Which settings of two models or layers differ, and the first distance at which scores do.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "posenc/analysis/compare/fields.hpp"
 #include "posenc/analysis/compare/score_matrix.hpp"

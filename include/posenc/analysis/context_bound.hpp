@@ -1,9 +1,13 @@
 // Which context a base allows, and which base a context needs.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numbers>
 #include <optional>
+#include <vector>
 
 #include "posenc/analysis/rope_decay.hpp"
 #include "posenc/core/target.hpp"

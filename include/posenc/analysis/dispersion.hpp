@@ -1,7 +1,13 @@
 // How sharp softmax can be among n keys, and what a temperature does about it.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "posenc/analysis/gain_for_weight.hpp"
 #include "posenc/core/target.hpp"

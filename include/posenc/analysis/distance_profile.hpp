@@ -2,10 +2,14 @@
 // weight of each query for each key.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "posenc/analysis/running_moments.hpp"
 #include "posenc/attention/attention.hpp"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <limits>
 #include <optional>
 
 #include "posenc/core/positions.hpp"

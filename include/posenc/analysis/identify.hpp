@@ -1,6 +1,16 @@
 // Which rule of frequency/, with which parameters, made a table of frequencies.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "posenc/analysis/identify/rules.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"

@@ -1,6 +1,13 @@
 // The key that a query attends to most at a distance of one's choice.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "posenc/analysis/gain_for_weight.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
 #include "posenc/core/target.hpp"

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numbers>
+#include <span>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <numbers>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "posenc/analysis/key_for_distance.hpp"
 #include "posenc/core/target.hpp"

@@ -1,7 +1,10 @@
 // Whether a head attends by position or by content: two numbers for any encoding, query and key.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "posenc/attention/attention.hpp"
 #include "posenc/core/heads_view.hpp"

@@ -2,7 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"

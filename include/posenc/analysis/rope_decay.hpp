@@ -2,8 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"

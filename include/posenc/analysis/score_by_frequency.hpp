@@ -1,7 +1,12 @@
 // What each pair of a query and a key contributes to their score, and what it could at most.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <span>
+#include <vector>
 
 #include "posenc/analysis/running_moments.hpp"
 #include "posenc/core/positions.hpp"

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"

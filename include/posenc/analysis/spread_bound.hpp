@@ -1,6 +1,11 @@
 // How far apart the matrices of a head let scores be.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include "posenc/analysis/eigen.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
 #include "posenc/core/target.hpp"

@@ -1,6 +1,10 @@
 // Frequencies for images and videos: of several axes side by side, and in even steps.
 #pragma once
 
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"

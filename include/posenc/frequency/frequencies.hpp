@@ -1,8 +1,13 @@
 // How fast each pair of a rotary encoding rotates: radians per position.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numbers>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

@@ -1,6 +1,8 @@
 // The frequencies of RoPE and of sinusoidal embeddings: a geometric series.
 #pragma once
 
+#include <cstddef>
+
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 

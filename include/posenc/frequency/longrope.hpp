@@ -2,7 +2,11 @@
 // ggml's freq_factors.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"

@@ -2,6 +2,10 @@
 // interpolated, fast ones less or not at all.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/yarn.hpp"
 

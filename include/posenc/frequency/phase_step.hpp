@@ -2,6 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -1,6 +1,9 @@
 // p-RoPE, where only the highest frequencies rotate, and other rules that stop slow pairs.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 

@@ -1,10 +1,16 @@
 // How a model encodes positions, layer by layer, as data.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/norm_description.hpp"

@@ -1,6 +1,8 @@
 // The norms of a layer's queries, keys and values, as a model's settings say them.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,7 @@
 // Keys of a model's settings, as both readers look them up, and what they find: kinds of layers.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "posenc/core/target.hpp"

@@ -1,6 +1,10 @@
 // Attention with linear biases: every key is penalised in proportion to its distance.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "posenc/core/compiler.hpp"

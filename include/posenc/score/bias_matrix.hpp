@@ -2,6 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "posenc/core/adjust_scores.hpp"

@@ -1,8 +1,15 @@
 // FIRE: a small network of the distance, which is measured against how far the query can look back.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"

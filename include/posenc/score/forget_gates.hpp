@@ -1,6 +1,10 @@
 // The Forgetting Transformer: tokens between a key and a query may make the query forget the key.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "posenc/core/adjust_scores.hpp"

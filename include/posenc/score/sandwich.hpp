@@ -1,6 +1,8 @@
 // Sandwich: inner products of sinusoidal embeddings of query and key as a bias; nothing is learned.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "posenc/core/sites.hpp"

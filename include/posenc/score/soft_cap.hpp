@@ -1,6 +1,10 @@
 // Soft-capping: no score gets beyond a bound, and those far below it stay what they are.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <span>
+
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/exponential.hpp"

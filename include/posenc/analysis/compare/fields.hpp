@@ -1,11 +1,15 @@
 // Which settings of two layers differ, as text.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

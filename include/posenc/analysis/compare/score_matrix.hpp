@@ -1,9 +1,14 @@
 // What a layer makes of the score of a query and a key at a distance, as a sparse matrix.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/compiler.hpp"

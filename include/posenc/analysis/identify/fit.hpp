@@ -1,9 +1,13 @@
 // Fits the parameters of a rule to a table of frequencies, and rounds them to simple numbers.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "posenc/analysis/eigen.hpp"

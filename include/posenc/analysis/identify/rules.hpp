@@ -1,7 +1,13 @@
 // A fit of each rule of released models to a table of frequencies.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "posenc/analysis/identify/fit.hpp"
 #include "posenc/core/target.hpp"
