@@ -113,15 +113,15 @@
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
 // analysis: what an encoding does to attention; what made a table, and what differs (Eigen)
-#include "posenc/analysis/distance_profile.hpp"       // logits and weights by distance
+#include "posenc/analysis/distance_profile.hpp"       // logits, weights by distance; a map of them
 #include "posenc/analysis/running_moments.hpp"        // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"             // what frequencies alone say
 #include "posenc/analysis/context_bound.hpp"          // the context of a base, and back
-#include "posenc/analysis/semantic_robustness.hpp"    // how far slow pairs turn within a context
+#include "posenc/analysis/semantic_robustness.hpp"    // slow pairs within a context; p of p-RoPE
 #include "posenc/analysis/position_slack.hpp"         // how far a key may move, near and far
 #include "posenc/analysis/score_by_frequency.hpp"     // what each pair contributes to a score
 #include "posenc/analysis/key_for_distance.hpp"       // the key attended to most at a distance
-#include "posenc/analysis/positional_budget.hpp"      // what a head needs to pick one distance
+#include "posenc/analysis/positional_budget.hpp"      // a head that picks one distance: its price
 #include "posenc/analysis/positional_symbolic.hpp"    // whether a head attends by place or content
 #include "posenc/analysis/gain_for_weight.hpp"        // how much scores must grow for a weight
 #include "posenc/analysis/dispersion.hpp"             // how sharp softmax can be among n keys
