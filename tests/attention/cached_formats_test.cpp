@@ -339,6 +339,43 @@ TEST(dot_products, are_exact_of_prompts_alone) {
   is_exact_of_prompts_alone<posenc::q8_0>();
 }
 
+// However large a value that a query does not see: of 16 that are read together, or of other
+// queries.
+template <class F>
+void hidden_values_change_nothing() {
+  constexpr std::size_t n = 70, dim = 64, q_heads = 8, hidden = 30;
+  random_cache<F> cache({}, n, dim);
+  auto const q = numbers::random<float>(2 * q_heads * dim, 1);
+  std::vector<std::int64_t> positions(n);
+  std::iota(positions.begin(), positions.end(), std::int64_t{0});
+  positions[hidden] = n;
+  auto const outputs = [&](std::size_t queries, std::vector<std::int64_t> const& at) {
+    posenc::dot_products const named(cache.view());
+    auto all =
+        posenc::attention(
+            heads_view<float const>(q.data(), {queries, q_heads, dim}), named, named,
+            posenc::nope(),
+            {.mask = posenc::mask::causal, .query_positions = at, .key_positions = positions})
+            .outputs;
+    all.resize(q_heads * dim);
+    return all;
+  };
+  constexpr auto last = static_cast<std::int64_t>(n) - 1;
+  auto const alone = outputs(1, {last}), beside = outputs(2, {last, last + 1});
+  encoded_heads const to(cache.format, cache.memory.data(), cache.shape, cache.order);
+  for (std::size_t head = 0; head < kv_heads; ++head)
+    to.write(hidden, head, std::vector<float>(dim, 1e4f));
+  EXPECT_EQ(outputs(1, {last}), alone);
+  auto const again = outputs(2, {last, last + 1});
+  for (std::size_t i = 0; i < again.size(); ++i) EXPECT_NEAR(again[i], beside[i], 1e-5);
+}
+
+TEST(dot_products, are_not_changed_by_hidden_values) {
+  hidden_values_change_nothing<posenc::int8_per_head>();
+  hidden_values_change_nothing<posenc::u8_per_head>();
+  hidden_values_change_nothing<posenc::q8_0>();
+}
+
 #if !defined(__FAST_MATH__)  // where NaN is not promised
 template <class F>
 void spreads_what_is_not_finite_to_what_sees_it_alone() {

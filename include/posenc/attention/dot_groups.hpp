@@ -46,13 +46,12 @@ struct alignas(64) four_queries {
     std::array<std::byte, group> of_group;
     std::array<std::byte, 4> of_scale;
     int8_per_head().encode({q, group}, of_group.data(), of_scale.data());
-    auto const factor = scale * number_at<float>(of_scale.data());
     for (std::size_t i = 0; i < group; i += 4) {
       std::int32_t sum = 0;
       for (std::size_t n = i; n < i + 4; ++n) sum += static_cast<std::int8_t>(of_group[n]);
       for (auto n = i / 16 * 4 + half * 8, end = n + 4; n < end; ++n) {
         std::copy_n(of_group.data() + i, 4, codes[r][i / 4 % 4] + n * 4);
-        begins[r][n] -= 128 * sum, scales[r][n] = factor;
+        begins[r][n] -= 128 * sum, scales[r][n] = scale * number_at<float>(of_scale.data());
       }
     }
   }
@@ -133,21 +132,15 @@ inline float parts_of_largest(float* weights, float* to) noexcept {
   return std::bit_cast<float>(most < 0x7f80'0000 ? most : 0x7fc0'0000);
 }
 
-/// The scales of 16 values, [turn][stream], in the group at a byte of each head.
-[[gnu::always_inline]] inline auto group_scales(head_block<q8_0, 16> const& v,
-                                                std::size_t at) noexcept {
-  auto const* const heads = v.heads.data();
-  return low_halves(quarters_of(word_of_each(heads, at), word_of_each(heads + 4, at),
-                                word_of_each(heads + 8, at), word_of_each(heads + 12, at)));
-}
-
 /// What makes codes of 8 bits of weights times the scales of 16 values, of two groups; and units of
 /// these codes.
 struct alignas(64) group_factors {
   lanes<float>::number of[2], units[2];
 
-  void find(head_block<q8_0, 16> const& v, two_groups const& at) noexcept {
-    auto const a = group_scales(v, at.first), b = group_scales(v, at.second);
+  /// seen: of those with a weight; what others hold, hidden tokens for one, does not count.
+  void find(head_block<q8_0, 16> const& v, two_groups const& at, std::uint32_t seen) noexcept {
+    auto const a = only(seen, half_of_each(v.heads.data(), at.first)),
+               b = only(seen, half_of_each(v.heads.data(), at.second));
     code_units const x(a, b);
     of[0] = a * x.inverse_of_a, of[1] = b * x.inverse_of_b;
     units[0] = x.of_a, units[1] = x.of_b;
@@ -202,17 +195,23 @@ inline void group_outputs(float* outputs, float const* weights, std::size_t rows
               *const largest = largest_memory.data();
   std::vector<group_factors> two_turns(2 * registers);
   auto* const factors = two_turns.data();
+  std::vector<std::uint32_t> seen_by_rows(4 * v.heads());
+  auto* const seen = seen_by_rows.data();
   for_runs(tokens, [&](token_run const& run) {
     run_reader<q8_0, 16, std::remove_cvref_t<decltype(v)>> reader(v, run);
     std::fill_n(sums, columns * stride, 0.0f);
     for (std::size_t from = 0; from < run.count; from += near_tokens) {
       auto const to = std::min(from + near_tokens, run.count);
+      std::ranges::fill(seen_by_rows, 0u);
       for (std::size_t c = 0; c < columns; ++c) {
         alignas(64) std::array<float, near_tokens> x = {};
         run.for_neighbours(from, to, [&](std::size_t token, std::size_t place, auto count) {
           std::copy_n(weights + c * tokens + token, count, x.data() + place);
         });
         largest[c] = parts_of_largest(x.data(), near + c * near_tokens);
+        for (std::size_t n = 0; n < 4; ++n)
+          seen[c / rows * 4 + n] |=
+              which_are_some(lanes<float>::load(near + c * near_tokens + 16 * n));
       }
       // Factors are found a block before their codes are read: a CPU waits long for them.
       struct {
@@ -227,7 +226,8 @@ inline void group_outputs(float* outputs, float const* weights, std::size_t rows
       };
       reader.read(from, to, [=, &last](std::size_t head, std::size_t i, auto const& block) {
         for (std::size_t n = 0; n < registers; ++n)
-          factors[(1 - last.turn) * registers + n].find(block, {n, groups});
+          factors[(1 - last.turn) * registers + n].find(block, {n, groups},
+                                                        seen[head * 4 + (i - from) / 16]);
         if (i > from || head > 0) add(last);
         last = {block, head, i - from, 1 - last.turn};
       });

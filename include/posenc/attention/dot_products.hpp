@@ -55,15 +55,18 @@ struct found_in_detail {};  // so that attention finds what is below
 /// Keys of q8_0: each 32 dims of a query are rounded so, with an s of their own.
 ///
 /// Values of integers: 64 keys are summed at a time, as integers. A weight times its value's scale
-/// is rounded to a multiple of 1/255 of the largest such product among them. In q8_0 it is rounded
-/// to a multiple of 1/255 of the largest weight of 64 keys times the largest scale of 16 keys in
-/// the group of 32 dims. Before softmax divides, an output is off by
+/// is rounded to a multiple of 1/255 of the largest such product among them. In q8_0, of one query
+/// alone, it is rounded to a multiple of 1/255 of the largest weight of 64 keys times the largest
+/// scale, in the group of 32 dims, of those among 16 keys that have a weight in some head of the kv
+/// head. (64 and 16 keys are not neighbours, but some of each of four parts of the cache.) Before
+/// softmax divides, an output is off by
 ///
 ///     sum_t m / 510 |c_t|                m: that largest; c_t: a code, or one of u8 less 128
 ///
 /// Values of bfloat16 are not rounded: that gained nothing. All this beside the rounding of sums in
-/// float; subnormal bfloat16 count as 0, and so do weights if m is below 2^-118. A query of 8 bits
-/// with a NaN or an infinity has outputs of NaN. The same bits for any split and any pages.
+/// float; subnormal bfloat16 and their subnormal products count as 0, and so do weights if m is
+/// below 2^-118. A query of 8 bits with a NaN or an infinity has outputs of NaN. The same bits for
+/// any split and any pages.
 ///
 /// Such products are made by AVX512-VNNI and AVX512-BF16, and where attention reads keys in place:
 /// up to 8 rows per kv head (a step of decoding), and no encoding acts on keys. All else, prompts
@@ -123,17 +126,19 @@ void multiply_outputs(T* outputs, T const* weights, dot_products<Heads> const& v
                       block_shape const& b, double const* shares = nullptr) {
   using stored = element_of<Heads>;
   if constexpr ((has_integers<stored> || has_groups<stored>)&&multiplies_bytes) {
-    std::fill_n(outputs, b.rows() * v.head_dim(), T{0});
-    auto const values = v.heads_alone().slice_tokens(b.keys.first, b.seen());
-    if constexpr (has_groups<stored>) {
-      group_outputs(outputs, weights, b.rows_of_head(), values);
-    } else {
-      dot_outputs<stored>(outputs, weights, b.rows_of_head(), values);
+    // In groups, queries that see different keys would share the units of 16 keys.
+    if (!has_groups<stored> || b.queries() == 1) {
+      std::fill_n(outputs, b.rows() * v.head_dim(), T{0});
+      auto const values = v.heads_alone().slice_tokens(b.keys.first, b.seen());
+      if constexpr (has_groups<stored>) {
+        group_outputs(outputs, weights, b.rows_of_head(), values);
+      } else {
+        dot_outputs<stored>(outputs, weights, b.rows_of_head(), values);
+      }
+      return finish_outputs(outputs, weights, v.heads_alone(), b, shares);
     }
-    finish_outputs(outputs, weights, v.heads_alone(), b, shares);
-  } else {
-    multiply_outputs<T>(outputs, weights, v.heads_alone(), b, shares);
   }
+  multiply_outputs<T>(outputs, weights, v.heads_alone(), b, shares);
 }
 
 }  // namespace detail
