@@ -45,7 +45,8 @@ inline void attend_by_loops(qkv const& x, matrix& outputs) {
 
 /// Two matrix products, with a softmax of all scores between them.
 inline void attend_by_matrices(qkv const& x, matrix& scores, matrix& outputs) {
-  scores.noalias() = x.q * x.k.transpose() * (1 / std::sqrt(static_cast<float>(x.head_dim())));
+  scores.noalias() = x.q * x.k.transpose();
+  scores *= 1 / std::sqrt(static_cast<float>(x.head_dim()));
   for (Eigen::Index t = 0; t < x.tokens(); ++t) {
     auto seen = scores.row(t).head(t + 1).array();
     seen = (seen - seen.maxCoeff()).exp();
