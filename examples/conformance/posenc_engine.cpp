@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <posenc/model/hugging_face_rope.hpp>
+#include <posenc/model/hugging_face.hpp>
 #include <posenc/posenc.hpp>
 #include <span>
 #include <stdexcept>
@@ -68,7 +68,7 @@ frequencies frequencies_of(test_case const& c) {
   auto around = posenc::rope_surroundings{.head_dim = c.head_dim};
   if (c.trained != 0) around.context = static_cast<std::size_t>(c.trained);
   auto const reading = posenc::read_rope_parameters(c.parameters, c.name, around);
-  return reading.rotary.frequencies.at(static_cast<std::size_t>(c.length));
+  return reading.kinds.front().rotary.front().frequencies.at(static_cast<std::size_t>(c.length));
 }
 
 posenc::pair_axes axes_of(test_case const& c) { return posenc::pair_axes(c.axis_of_pair); }

@@ -5,7 +5,7 @@
 
 #include "figures.hpp"
 #include "posenc/analysis/context_bound.hpp"
-#include "posenc/analysis/suggest_fraction.hpp"
+#include "posenc/analysis/semantic_robustness.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"

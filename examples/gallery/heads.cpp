@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "figures.hpp"
-#include "posenc/analysis/attention_map.hpp"
-#include "posenc/analysis/positional_head.hpp"
+#include "posenc/analysis/distance_profile.hpp"
+#include "posenc/analysis/positional_budget.hpp"
 #include "posenc/analysis/positional_symbolic.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/mask.hpp"

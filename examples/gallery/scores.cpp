@@ -158,8 +158,7 @@ figure budgets() {
   auto const add = [&](char const* name, posenc::frequencies const& of, std::size_t length,
                        double height) {
     auto const result = posenc::semantic_robustness(of, length);
-    kept.curves.push_back(curve(
-        "", steps(0, 63), [&](double i) { return distance_in(result.pairs)(i).lowest_cosine; }));
+    kept.curves.push_back(curve("", steps(0, 63), distance_in(result.lowest_cosines)));
     auto const& y = kept.curves.back().y;
     auto const rises = std::ranges::find_if(y, [&](double share) { return share > height; });
     kept.notes.push_back({static_cast<double>(rises - y.begin()) - 2, height - 0.05, name,

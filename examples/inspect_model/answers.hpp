@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "posenc/analysis/comparison.hpp"
+#include "posenc/analysis/compare.hpp"
 #include "posenc/analysis/identify.hpp"
 
 void print(std::ostream& os, std::string const& a, std::string const& b,

@@ -9,7 +9,6 @@
 #include <utility>
 #include <variant>
 
-#include "posenc/frequency/describe.hpp"
 #include "posenc/model/rotate.hpp"
 #include "remarks.hpp"
 
@@ -264,7 +263,7 @@ void print_csv(std::ostream& os, posenc::model_description const& model, std::si
   for (auto const& kind : model.kinds) {
     for (auto const& rotary : kind.rotary) {
       auto const f = rotary.frequencies.at(length);
-      for (auto const& pair : posenc::describe(f, reach_of(kind, length)).pairs) {
+      for (auto const& pair : posenc::describe(f, reach_of(kind, length))) {
         std::string text;
         for (auto const& [name, value] : chosen)
           text += (&name == &chosen.front().first ? "" : ",") + value({kind, rotary, f, pair});

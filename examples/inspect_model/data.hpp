@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "posenc/analysis/comparison.hpp"
+#include "posenc/analysis/compare.hpp"
 #include "posenc/analysis/identify.hpp"
 #include "posenc/model/model_description.hpp"
 

@@ -98,8 +98,9 @@ void print_comparison(options const& o) {
 posenc::identification identified(number_table const& table, options const& o) {
   auto const& numbers = table.numbers;
   if (table.base) {
-    return posenc::identify_factors(std::vector<float>(numbers.begin(), numbers.end()),
-                                    o.base.value_or(*table.base));
+    auto const base = o.base.value_or(*table.base);
+    auto const f = posenc::divided_by_factors(posenc::geometric(2 * numbers.size(), base), numbers);
+    return posenc::identify(f.inv_freq(), {.base = base, .unit_roundoff = 0x1p-24});
   }
   auto const is_rule = [](posenc::identification const& found) {
     return found.best().within_rounding && found.best().rule != "divided_by_factors";

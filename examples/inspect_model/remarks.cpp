@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "posenc/analysis/rope_decay.hpp"
-#include "posenc/frequency/describe.hpp"
 #include "report.hpp"
 
 using posenc::frequencies;
@@ -17,7 +16,7 @@ std::vector<std::string> remarks(layer_description const& kind, frequencies cons
                                  std::size_t context) {
   std::vector<std::string> result;
   auto const reach = reach_of(kind, context);
-  auto const pairs = posenc::describe(f, reach).pairs;
+  auto const pairs = posenc::describe(f, reach);
 
   auto const fraction = [&](auto count) {
     return grouped(static_cast<std::size_t>(count)) + " of " + grouped(pairs.size()) + " pairs";

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "posenc/frequency/describe.hpp"
 #include "remarks.hpp"
 
 using posenc::frequencies;
@@ -136,7 +135,7 @@ void print_row(std::ostream& os, std::string const& pair, std::string const& inv
 
 // All pairs, or seven evenly spaced and those where pairs begin to be slow or not to rotate.
 void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach, bool all) {
-  auto const pairs = posenc::describe(f, reach).pairs;
+  auto const pairs = posenc::describe(f, reach);
   std::set<std::size_t> chosen;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     bool const slow_begins = pairs[i].turns < 1 && (i == 0 || pairs[i - 1].turns >= 1);

@@ -12,7 +12,7 @@
 
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
-#include "posenc/model/hugging_face_rope.hpp"
+#include "posenc/model/hugging_face.hpp"
 
 namespace verdicts {
 namespace {
@@ -54,21 +54,31 @@ std::string setting(rotary_description const& rotary, std::string_view key) {
   return found == rotary.parameters.end() ? std::string() : found->value;
 }
 
+/// The part of a head that these dims are. Half a dim more, for readers truncate the product.
+double part_of(std::size_t head_dim, std::size_t dims) {
+  return (static_cast<double>(dims) + 0.5) / static_cast<double>(head_dim);
+}
+
 /// Frequencies by the numbers given for these layers, one of them changed, in a head of head_dim;
 /// nothing where a rope_parameters object has no words for a number: that of a tensor in GGUF.
 std::optional<posenc::frequencies_by_length> reread(
     model_description const& model, layer_description const& given, std::size_t head_dim,
     std::pair<char const*, json> const& change = {}) {
-  auto rotary = given.rotary.front();
-  for (auto const& [key, value] : rotary.parameters)
-    if (key.find('.') != std::string::npos) return {};
+  auto const& rotary = given.rotary.front();
   if (rotary.has_pair_factors) return {};
-  rotary.axes.reset();
-  auto parameters = posenc::rope_parameters_json(rotary, given.head_dim);
+  auto parameters = json::object();
+  for (auto const& [key, value] : rotary.parameters) {
+    if (key.find('.') != std::string::npos) return {};
+    parameters[key] = json::parse(value);
+  }
+  auto const dims = rotary.frequencies.at(1).rotary_dim();
+  if (dims != given.head_dim) parameters["partial_rotary_factor"] = part_of(given.head_dim, dims);
   if (change.first != nullptr) parameters[change.first] = change.second;
   return posenc::read_rope_parameters(parameters, "rope_parameters",
                                       {.head_dim = head_dim, .context = model.context})
-      .rotary.frequencies;
+      .kinds.front()
+      .rotary.front()
+      .frequencies;
 }
 
 /// p-RoPE's frequencies, without the pairs at rest; none where all move.
@@ -180,8 +190,8 @@ made p_rope_for_partial(model_description const&, layer_description const& layer
   auto const dims = partial_dims(layer);
   if (dims == 0) return {};
   auto wrong = layer.rotary.front();
-  wrong.frequencies = posenc::proportional(layer.head_dim, *base_of(wrong),
-                                           posenc::detail::part_of(layer.head_dim, dims), 1);
+  wrong.frequencies =
+      posenc::proportional(layer.head_dim, *base_of(wrong), part_of(layer.head_dim, dims), 1);
   wrong.axes.reset();
   return made_mistake{"p-RoPE: frequencies and pairs of the whole head, the slow ones at rest",
                       with(layer, wrong)};

@@ -21,7 +21,7 @@
 #include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
 
 // frequency: how fast each pair rotates
-#include "posenc/frequency/frequencies.hpp"   // radians per position; attention factor
+#include "posenc/frequency/frequencies.hpp"   // radians per position; wavelengths, turns
 #include "posenc/frequency/phase_step.hpp"    // exact angles, in integers
 #include "posenc/frequency/geometric.hpp"     // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"         // one series per axis; even steps: vision, video
@@ -30,7 +30,6 @@
 #include "posenc/frequency/yarn.hpp"          // YaRN as coded
 #include "posenc/frequency/llama3.hpp"        // Llama 3
 #include "posenc/frequency/longrope.hpp"      // one factor per pair, one or two lists
-#include "posenc/frequency/describe.hpp"      // wavelengths, turns, last angles
 
 // rows: from positions to cosines and sines
 #include "posenc/rows/phase.hpp"                  // the cosine and sine of an exact angle
@@ -114,18 +113,15 @@
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
 // analysis: what an encoding does to attention; what made a table, and what differs (Eigen)
-#include "posenc/analysis/distance_profile.hpp"       // logits and weights by distance
-#include "posenc/analysis/attention_map.hpp"          // mean weights, query by key
+#include "posenc/analysis/distance_profile.hpp"       // logits, weights by distance; a map of them
 #include "posenc/analysis/running_moments.hpp"        // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"             // what frequencies alone say
 #include "posenc/analysis/context_bound.hpp"          // the context of a base, and back
-#include "posenc/analysis/suggest_fraction.hpp"       // p of p-RoPE for a context
-#include "posenc/analysis/semantic_robustness.hpp"    // how far slow pairs turn within a context
+#include "posenc/analysis/semantic_robustness.hpp"    // slow pairs within a context; p of p-RoPE
 #include "posenc/analysis/position_slack.hpp"         // how far a key may move, near and far
 #include "posenc/analysis/score_by_frequency.hpp"     // what each pair contributes to a score
 #include "posenc/analysis/key_for_distance.hpp"       // the key attended to most at a distance
-#include "posenc/analysis/positional_budget.hpp"      // what a head needs to pick one distance
-#include "posenc/analysis/positional_head.hpp"        // the query and key that attend to a distance
+#include "posenc/analysis/positional_budget.hpp"      // a head that picks one distance: its price
 #include "posenc/analysis/positional_symbolic.hpp"    // whether a head attends by place or content
 #include "posenc/analysis/gain_for_weight.hpp"        // how much scores must grow for a weight
 #include "posenc/analysis/dispersion.hpp"             // how sharp softmax can be among n keys
@@ -134,11 +130,11 @@
 #include "posenc/analysis/precision_budget.hpp"       // what an engine's angles cost
 #include "posenc/analysis/identify.hpp"               // which rule made a table of frequencies
 #include "posenc/analysis/compare.hpp"                // what differs between two models
-#include "posenc/analysis/comparison.hpp"             // its answer
+#include "posenc/analysis/compare/fields.hpp"         // settings that differ
+#include "posenc/analysis/compare/score_matrix.hpp"   // how much scores differ
 
 // model: how a model encodes positions, by its own settings. Include these by name
-//   posenc/model/hugging_face.hpp       config.json (nlohmann-json, target posenc::model)
-//   posenc/model/hugging_face_rope.hpp  its rope_parameters alone, read and written (the same)
+//   posenc/model/hugging_face.hpp       config.json, rope_parameters (nlohmann-json, posenc::model)
 //   posenc/model/gguf.hpp               the header of a GGUF file
 //   posenc/model/gguf/metadata.hpp      all its keys and values
 //   posenc/model/model_description.hpp  what both give

@@ -1,4 +1,4 @@
-#include "posenc/analysis/attention_map.hpp"
+#include "posenc/analysis/distance_profile.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "posenc/analysis/comparison.hpp"
+#include "posenc/analysis/compare.hpp"
 
 #include <gtest/gtest.h>
 

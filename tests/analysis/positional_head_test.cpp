@@ -1,4 +1,4 @@
-#include "posenc/analysis/positional_head.hpp"
+#include "posenc/analysis/positional_budget.hpp"
 
 #include <gtest/gtest.h>
 

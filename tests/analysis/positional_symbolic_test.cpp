@@ -17,7 +17,7 @@
 #include "oracle/attention.hpp"
 #include "oracle/rotary.hpp"
 #include "oracle/softmax.hpp"
-#include "posenc/analysis/positional_head.hpp"
+#include "posenc/analysis/positional_budget.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"

@@ -26,6 +26,15 @@ using namespace posenc;
 
 constexpr double digits = 6e-6;  ///< relative; of numbers with six
 
+// What rounding the frequencies alone costs: an engine of one's own.
+struct float_frequencies {
+  void operator()(frequencies const& f, std::int64_t at, std::span<formed_angle> angles) const {
+    for (std::size_t i = 0; i < f.pairs(); ++i)
+      angles[i] = {static_cast<double>(at) *
+                   static_cast<double>(static_cast<float>(f.inv_freq()[i]))};
+  }
+};
+
 precision_at_length last_of(auto const& how, std::size_t length) {
   return precision_budget(geometric(128, 1e4), length, how).back();
 }

@@ -1,4 +1,4 @@
-#include "posenc/analysis/suggest_fraction.hpp"
+#include "posenc/analysis/semantic_robustness.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,6 @@
 
 #include "non_numbers.hpp"
 #include "posenc/analysis/context_bound.hpp"
-#include "posenc/frequency/describe.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "rejects.hpp"
@@ -44,7 +43,7 @@ TEST(suggest_fraction, of_frequencies_keeps_the_pairs_that_turn) {
     auto const f = geometric(dim, 1e4);
     for (std::size_t const length : {1u, 6u, 7u, 100u, 2048u, 8192u, 100'000u}) {
       auto const found = suggest_fraction(f, length);
-      auto const pairs = describe(f, length).pairs;
+      auto const pairs = describe(f, length);
       auto const turning = std::ranges::count_if(pairs, [](auto const& p) { return p.turns >= 1; });
       EXPECT_EQ(found.kept, static_cast<std::size_t>(turning)) << dim << " " << length;
       // The exponents of pairs are i / pairs, so that p lies between the last kept and the next.

@@ -64,20 +64,13 @@ TEST(model_rotate, rotates_each_pair_where_the_description_has_it) {
   }
 }
 
-TEST(model_rotate, gives_the_same_in_other_memory_and_another_type) {
+TEST(model_rotate, turns_back_by_inverse_rows) {
   for (auto const& rotary : all_descriptions()) {
     cos_sin_rows const rows(rotary.frequencies.at(1), positions);
     auto x = some_heads();
-    std::vector<float> copy(x.size());
-    std::vector<half> halved(x.size());
-    heads_view const source(x.data(), shape);
-    rotate(rotary, source, heads_view(copy.data(), shape), rows);
-    rotate(rotary, source, heads_view(halved.data(), shape), rows);
-    rotate(rotary, source, rows);
-    EXPECT_EQ(copy, x);
-    for (std::size_t i = 0; i < x.size(); ++i)
-      EXPECT_EQ(static_cast<float>(halved[i]), static_cast<float>(half(x[i]))) << i;
-    rotate(rotary, source, rows.inverse());
+    heads_view const heads(x.data(), shape);
+    rotate(rotary, heads, rows);
+    rotate(rotary, heads, rows.inverse());
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], some_heads()[i], 4e-7);
   }
 }

@@ -12,15 +12,9 @@
 
 #include "posenc/adapter/ggml_rope_parameters.hpp"
 #include "posenc/adapter/row_cache.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_rows.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -120,12 +114,6 @@ struct ggml_rope_call {
   bool backward = false;                     ///< GGML_OP_ROPE_BACK: the transpose
 };
 
-/// What makes the rows of a call: once per model. Throws as ggml_frequencies does.
-inline axis_row_maker ggml_row_maker(ggml_rope_call const& call, std::size_t head_dim) {
-  return {ggml_frequencies(call.parameters, head_dim, call.freq_factors),
-          ggml_pair_axes(call.parameters, head_dim)};
-}
-
 namespace detail {
 
 /// The rows of `count` tokens from `first` on, of `tokens` in all, kept or made. Backward, sines
@@ -146,8 +134,10 @@ inline cos_sin_view<float> ggml_rows(row_cache& cache, ggml_rope_call const& cal
   for (std::size_t axis = 0; axis < p.axes(); ++axis)
     parts[4 + axis] = std::as_bytes(of_axis(axis));
   return cache.rows(std::span(parts).first(4 + p.axes()), [&] {
-    auto const& maker =
-        cache.maker(std::span(parts).first(3), [&] { return ggml_row_maker(call, head_dim); });
+    auto const& maker = cache.maker(std::span(parts).first(3), [&] {
+      return axis_row_maker(ggml_frequencies(p, head_dim, call.freq_factors),
+                            ggml_pair_axes(p, head_dim));
+    });
     std::vector<std::vector<std::int64_t>> positions(p.axes());
     for (std::size_t axis = 0; axis < p.axes(); ++axis)
       positions[axis].assign(of_axis(axis).begin(), of_axis(axis).end());

@@ -11,8 +11,6 @@
 
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
-#include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/rows/pair_axes.hpp"

@@ -13,13 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
-#include "posenc/rows/row_maker.hpp"
-#include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,12 +15,44 @@
 
 #include "posenc/analysis/compare/fields.hpp"
 #include "posenc/analysis/compare/score_matrix.hpp"
-#include "posenc/analysis/comparison.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+/// Which differences matter.
+struct compare_options {
+  /// A difference of scores matters above this, relative to the largest score of queries and keys
+  /// of that length, |q| |k|. 2^-8 is half a unit in the last place of bfloat16, which has 8
+  /// significant bits: below it a score may stay what it was.
+  double threshold = 0x1p-8;
+  /// Tokens of the sequence, for dynamic_ntk and longrope, and as the end of distances; without,
+  /// the smaller context of two models, or 4096.
+  std::optional<std::size_t> length = {};
+};
+
+/// What differs between two layers.
+struct layer_comparison {
+  std::vector<field_difference> fields;  ///< empty: the layers encode positions alike
+  /// A distance at which `worst` is above the threshold, while it is not one before: the first, if
+  /// it grows until there. Nothing if it is above at none of the distances of `scores`.
+  std::optional<std::int64_t> matters_from = {};
+  /// At 0, 1, 2, 4, 8 ..., at matters_from, and at the end of the reach of both layers: the smaller
+  /// window, chunk or length. Empty if nothing differs in rotation or factor.
+  std::vector<score_difference> scores = {};
+};
+
+/// Layers of which the same is to say.
+struct compared_layers {
+  std::vector<std::size_t> layers;  ///< their indices, from 0
+  layer_comparison difference;      ///< the same for each of them
+};
+
+/// What differs between two models.
+struct model_comparison {
+  std::vector<field_difference> fields;  ///< of the models: type, layers, context, embedding
+  std::vector<compared_layers> layers;   ///< those that differ
+  std::size_t equal_layers = 0;          ///< how many do not
+};
 
 namespace detail {
 

@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "posenc/analysis/rope_decay.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 
 namespace posenc::inline POSENC_TARGET {

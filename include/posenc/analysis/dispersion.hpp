@@ -10,12 +10,8 @@
 #include <vector>
 
 #include "posenc/analysis/gain_for_weight.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
-#include "posenc/softmax/row_exponentials.hpp"
 #include "posenc/softmax/softmax.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -73,8 +69,8 @@ inline double spread_for(double weight, std::size_t keys) {
   return std::log(static_cast<double>(keys - 1)) + std::log(weight / (1 - weight));
 }
 
-/// The statistics of the sharpest row of a spread: scores of 0, and one of `spread`. Its query is
-/// the last of a causal sequence. Throws std::invalid_argument as dispersion does.
+/// The statistics of the sharpest row of a spread: scores of 0 and one of `spread`, for the last
+/// query of a causal sequence. Throws std::invalid_argument as dispersion does.
 inline row_statistics sharpest_row(double spread, std::size_t keys) {
   detail::require_row("sharpest_row", spread, keys);
   auto const others = static_cast<double>(keys - 1) * std::exp(-spread);
@@ -125,8 +121,7 @@ row_dispersion dispersion(Row const& scores, Encoding const& encoding, std::size
       entropy,    largest,    smallest,      dispersion(std::abs(beta) * (high - low), row.size())};
 }
 
-/// The same of the sharpest row of a spread: what a rule can do at most. O(1), for any number of
-/// keys. Throws std::invalid_argument unless spread is finite and at least 0 and there is a key.
+/// The same of the sharpest row of a spread: what a rule can do at most. O(1). Throws as above.
 template <class Encoding>
 row_dispersion dispersion(double spread, std::size_t keys, Encoding const& encoding) {
   auto const plain = sharpest_row(spread, keys);

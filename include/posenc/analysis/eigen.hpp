@@ -7,7 +7,7 @@
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <Eigen/Core>
+#include <Eigen/Cholesky>
 #pragma GCC diagnostic pop
 
 #include "posenc/core/target.hpp"

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -11,13 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/analysis/identify/fit.hpp"
 #include "posenc/analysis/identify/rules.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/longrope.hpp"
 
@@ -36,14 +32,6 @@ struct frequency_explanation {
   bool within_rounding = false;  ///< the table is this rule, but for the rounding of its numbers
   double relative_error = 0;     ///< the largest
   std::vector<double> factors = {};  ///< of divided_by_factors, one per pair
-
-  /// A parameter. Throws std::invalid_argument if there is none of that name.
-  rule_parameter const& operator[](std::string const& name) const {
-    auto const found = std::ranges::find(parameters, name, &rule_parameter::name);
-    detail::require(found != parameters.end(), "frequency_explanation: ", rule,
-                    " has no parameter ", name);
-    return *found;
-  }
 };
 
 /// What identify() found.
@@ -75,7 +63,8 @@ inline frequency_explanation explanation_of(frequency_table const& table, rule_f
   for (auto const& p : rule.parameters) told.parameters.push_back({p.name, p.value});
   for (std::size_t i = 0; i < table.rotated; ++i) {
     auto const relative = table.tolerance[i] / std::max(table.value[i], 1e-300);
-    told.relative_error = std::max(told.relative_error, std::abs(errors[i]) * relative);
+    auto const error = std::abs(errors[static_cast<Eigen::Index>(i)]) * relative;
+    told.relative_error = std::max(told.relative_error, error);
   }
   if (table.value.size() == 1) told.parameters[0].value = {};
   if (table.rotated == table.value.size()) return told;
@@ -126,7 +115,7 @@ inline double unit_roundoff_of(bfloat16) { return 0x1p-8; }
 ///
 ///     auto const found = identify(inv_freq);                 // std::vector<float>
 ///     found.best().rule;                                     // "llama3"
-///     found.best()["factor"].value;                          // 8
+///     found.best().parameters[0];                            // "factor", 8
 ///     found.explanations[1];                                 // the next best: "yarn", off by 12 %
 ///
 /// Tried are geometric (ntk is that of another base), geometric_inclusive, linear, truncated,
@@ -134,7 +123,8 @@ inline double unit_roundoff_of(bfloat16) { return 0x1p-8; }
 /// number may be off by its rounding and by (8 + |ln inv_freq|) unit roundoffs of float (of the
 /// storage, if that is finer), the error of base^exponent. `within_rounding` says whether all are.
 /// Parameters are the simplest that fit: a table of float determines a base to 5 to 7 digits.
-/// low_freq_factor and beta_slow are 1. Zeros are pairs that do not rotate. Takes milliseconds.
+/// low_freq_factor and beta_slow are 1. Zeros are pairs that do not rotate. Takes milliseconds. Of
+/// a GGUF file's tensor rope_freqs, ask about divided_by_factors(geometric(dim, base), factors).
 /// Throws std::invalid_argument unless there are 1 to 4096 numbers, all from 0 to 2^64, base is
 /// above 1 and unit_roundoff in (0, 0.1].
 template <class List>
@@ -169,24 +159,6 @@ identify(List const& inv_freq, identify_options const& options = {}) {
     if (explanations.front().factors.empty()) found = {coarser, std::move(explanations)};
   }
   return found;
-}
-
-/// The same of factors that divide geometric(2 * factors, base): a GGUF file's tensor rope_freqs.
-/// 1e30 or more is frequency 0. Throws as identify and divided_by_factors do.
-template <class List>
-requires storable<detail::span_value_t<List const>> identification
-identify_factors(List const& factors, double base, identify_options options = {}) {
-  using T = std::remove_cv_t<detail::span_value_t<List const>>;
-  std::vector<double> divisors;
-  for (auto const& x : std::span<T const>(factors))
-    divisors.push_back(static_cast<double>(load(x)));
-  detail::require(!divisors.empty() && divisors.size() <= 4096,
-                  "identify_factors: there must be 1 to 4096 factors, got ", divisors.size());
-  auto const made = divided_by_factors(geometric(2 * divisors.size(), base), divisors);
-  auto const finest = detail::identifying::unit_roundoff_of(storage_format_t<T>());
-  options.base = base;
-  if (!options.unit_roundoff && finest > 0x1p-53) options.unit_roundoff = finest;
-  return identify(made.inv_freq(), options);
 }
 
 }  // namespace posenc

@@ -10,12 +10,7 @@
 
 #include "posenc/analysis/gain_for_weight.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/rotary_block.hpp"
-#include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -28,13 +23,6 @@ struct key_at_distance {
   std::size_t runner_up;    ///< the distance whose score comes next
   double margin;            ///< peak - score of the runner-up
   std::vector<double> behind;  ///< [distance]: peak - score, as gain_for_weight takes it negated
-
-  /// The significant bits that scores need to tell peak and runner-up apart, log2(peak / margin);
-  /// none if they are equal.
-  std::optional<double> bits() const {
-    if (margin > 0) return std::log2(peak / margin);
-    return {};
-  }
 };
 
 namespace detail {

@@ -8,7 +8,6 @@
 #include <numbers>
 #include <span>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
@@ -16,33 +15,8 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-inline double sum_of_budgets(char const* function, frequencies const& f,
-                             std::span<double const> budgets) {
-  require(budgets.size() == f.pairs(), function, ": there must be one budget for each of ",
-          f.pairs(), " pairs, got ", budgets.size());
-  double sum = 0;
-  for (auto const b : budgets) require_not_negative(function, "budgets", b), sum += b;
-  require_positive(function, "the sum of the budgets", sum);
-  return sum;
-}
-
-}  // namespace detail
-
-/// The most by which a score can change when its key, or its query, moves by up to `tokens`:
-///
-///     sum_i 2 b_i sin(min(tokens inv_freq_i, pi) / 2),   b_i = A^2 |q_i| |k_i|
-///
-/// b_i is the budget of pair i (score_by_frequency), A the attention factor. The distance is not in
-/// it: a far key is as free as a near one. While no pair turns by more than half a turn, some
-/// phases of q and k attain it, at any distance; each pair always can by itself.
-/// [follows from b_i cos((r + tokens) inv_freq_i + c) - b_i cos(r inv_freq_i + c)] Exact to a
-/// few roundings for each pair. Throws std::invalid_argument unless there is one budget for each
-/// pair, at least 0 with a finite sum above 0, and tokens is finite and at least 0.
-inline double largest_change_of_score(frequencies const& f, std::span<double const> budgets,
-                                      double tokens) {
-  constexpr auto* name = "largest_change_of_score";
-  detail::sum_of_budgets(name, f, budgets);
-  detail::require_not_negative(name, "tokens", tokens);
+/// sum_i 2 b_i sin(min(tokens inv_freq_i, pi) / 2).
+inline double largest_change(frequencies const& f, std::span<double const> budgets, double tokens) {
   double sum = 0;
   for (std::size_t i = 0; i < f.pairs(); ++i) {
     auto const angle = std::min(tokens * f.inv_freq()[i], std::numbers::pi);
@@ -51,23 +25,40 @@ inline double largest_change_of_score(frequencies const& f, std::span<double con
   return sum;
 }
 
-/// How many tokens a key may move before a score can change by more than `share` of the sum of the
-/// budgets, which is the largest score that they allow. Infinite if even half a turn of every pair
-/// changes less, as where most of the budget is in pairs of frequency 0 (p-RoPE). The result need
-/// not be whole; below 1, no key may move. Within a few roundings. Throws
-/// std::invalid_argument as above, and unless share is above 0 and finite.
+}  // namespace detail
+
+/// How many tokens a key, or a query, may move before a score can change by more than `share` of
+/// the sum of the budgets, which is the largest score that they allow: the largest t with
+///
+///     sum_i 2 b_i sin(min(t inv_freq_i, pi) / 2) <= share sum_i b_i,   b_i = A^2 |q_i| |k_i|
+///
+/// b_i is the budget of pair i (score_by_frequency), A the attention factor. The distance is not in
+/// it: a far key is as free as a near one. While no pair turns by more than half a turn, some
+/// phases of q and k attain the sum, at any distance; each pair always can by itself.
+/// [follows from b_i cos((r + t) inv_freq_i + c) - b_i cos(r inv_freq_i + c)]
+///
+/// Infinite if even half a turn of every pair changes less, as where most of the budget is in pairs
+/// of frequency 0 (p-RoPE). Need not be whole; below 1, no key may move. Within a few roundings for
+/// each pair. Throws std::invalid_argument unless there is one budget for each pair, at least 0
+/// with a finite sum above 0, and share is above 0 and finite.
 inline double position_slack(frequencies const& f, std::span<double const> budgets, double share) {
   constexpr auto* name = "position_slack";
   detail::require_positive(name, "share", share);
-  auto const allowed = share * detail::sum_of_budgets(name, f, budgets);
+  detail::require(budgets.size() == f.pairs(), name, ": there must be one budget for each of ",
+                  f.pairs(), " pairs, got ", budgets.size());
+  double sum = 0;
+  for (auto const b : budgets) detail::require_not_negative(name, "budgets", b), sum += b;
+  detail::require_positive(name, "the sum of the budgets", sum);
   auto slowest = std::numeric_limits<double>::max();
   for (auto const inv_freq : f.inv_freq())
     if (inv_freq > 0) slowest = std::min(slowest, inv_freq);
   auto low = 0.0, high = std::min(std::numbers::pi / slowest, std::numeric_limits<double>::max());
-  if (largest_change_of_score(f, budgets, high) <= allowed)
-    return std::numeric_limits<double>::infinity();
+  auto const is_allowed = [&](double tokens) {
+    return detail::largest_change(f, budgets, tokens) <= share * sum;
+  };
+  if (is_allowed(high)) return std::numeric_limits<double>::infinity();
   for (auto middle = high / 2; low < middle && middle < high; middle = low + (high - low) / 2)
-    (largest_change_of_score(f, budgets, middle) <= allowed ? low : high) = middle;
+    (is_allowed(middle) ? low : high) = middle;
   return low;
 }
 

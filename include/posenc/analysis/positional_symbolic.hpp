@@ -9,8 +9,6 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

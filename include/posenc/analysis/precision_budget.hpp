@@ -9,11 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase.hpp"
 
@@ -70,16 +67,6 @@ struct rounded_angles {
   }
 };
 using float_angles = rounded_angles<float, float>;  ///< Hugging Face, vLLM
-
-/// double(position) * float(inv_freq): what rounding the frequencies alone costs.
-struct float_frequencies {
-  /// As exact_angles does.
-  void operator()(frequencies const& f, std::int64_t at, std::span<formed_angle> angles) const {
-    for (std::size_t i = 0; i < f.pairs(); ++i)
-      angles[i] = {static_cast<double>(at) *
-                   static_cast<double>(static_cast<float>(f.inv_freq()[i]))};
-  }
-};
 
 /// ggml: theta_0 = float(position), theta_i = float(theta_(i-1) * theta_scale) with theta_scale =
 /// float(base^(-1 / pairs)), each divided by its freq_factor in float. Errors add up from pair to

@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase.hpp"

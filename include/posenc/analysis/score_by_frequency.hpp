@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "posenc/analysis/running_moments.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"

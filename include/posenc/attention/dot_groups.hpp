@@ -10,7 +10,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -97,17 +96,18 @@ inline void group_scores(float* scores, float scale, float const* q, std::size_t
     for (std::size_t i = 0; i < dims; i += q8_0::group)
       queries[c / 4 * registers + i / 64].encode(c % 4, i / 32 % 2, q + row * dims + i, scale);
   }
+  auto const* const codes = queries.data();
   whole_lines<float> memory(columns * near_tokens);
   auto* const near = memory.data();
   for_runs(tokens, [&](token_run const& run) {
     run_reader<q8_0, 4, std::remove_cvref_t<decltype(k)>> reader(k, run);
     for (std::size_t from = 0; from < run.count; from += near_tokens) {
       auto const to = std::min(from + near_tokens, run.count);
-      reader.read(from, to, [&](std::size_t head, std::size_t i, auto const& block) {
+      reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
         for (auto c = head * of_head; c < (head + 1) * of_head; c += 4)
           lanes<float>::store(
               near + c * near_tokens + (i - from) * 4,
-              group_dots(queries.data() + c / 4 * registers, registers, block, dims / q8_0::group));
+              group_dots(codes + c / 4 * registers, registers, block, dims / q8_0::group));
       });
       for (std::size_t c = 0; c < columns; ++c) {
         auto* const row = near + c * near_tokens;
@@ -175,8 +175,7 @@ struct alignas(64) group_factors {
   for (std::size_t r = 0; r < rows; ++r, weights += near_tokens, sums += stride) {
     std::byte codes[2][16];
     auto const weight = lanes<float>::load(weights);
-    store_bytes(codes[0], nearest(weight * factors.of[0]).data);
-    store_bytes(codes[1], nearest(weight * factors.of[1]).data);
+    for (std::size_t n = 0; n < 2; ++n) store_bytes(codes[n], nearest(weight * factors.of[n]).data);
     integer_sums::number sum[4] = {};
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < 4; ++t) {
@@ -194,16 +193,17 @@ struct alignas(64) group_factors {
 
 /// As few_outputs, by dot products of integers.
 inline void group_outputs(float* outputs, float const* weights, std::size_t rows, auto const& v) {
-  constexpr std::size_t at_once = 16;
   auto const tokens = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows,
              groups = dims / q8_0::group, registers = rounded_up(dims, 64) / 64,
              stride = registers * 64;
-  whole_lines<float> near_memory(columns * near_tokens), sum_memory(columns * stride);
-  auto *const near = near_memory.data(), *const sums = sum_memory.data();
-  std::vector<float> largest(columns);
-  std::vector<group_factors> factors(2 * registers);
+  whole_lines<float> near_memory(columns * near_tokens), sum_memory(columns * stride),
+      largest_memory(columns);
+  auto *const near = near_memory.data(), *const sums = sum_memory.data(),
+              *const largest = largest_memory.data();
+  std::vector<group_factors> two_turns(2 * registers);
+  auto* const factors = two_turns.data();
   for_runs(tokens, [&](token_run const& run) {
-    run_reader<q8_0, at_once, std::remove_cvref_t<decltype(v)>> reader(v, run);
+    run_reader<q8_0, 16, std::remove_cvref_t<decltype(v)>> reader(v, run);
     std::fill_n(sums, columns * stride, 0.0f);
     for (std::size_t from = 0; from < run.count; from += near_tokens) {
       auto const to = std::min(from + near_tokens, run.count);
@@ -215,29 +215,29 @@ inline void group_outputs(float* outputs, float const* weights, std::size_t rows
         largest[c] = parts_of_largest(x.data(), near + c * near_tokens);
       }
       // Factors are found a block before their codes are read: a CPU waits long for them.
-      head_block<q8_0, at_once> last;
-      std::size_t last_head = 0, last_place = 0, turn = 0;
-      auto const add = [&] {
-        auto const c = last_head * rows;
+      struct {
+        head_block<q8_0, 16> block;
+        std::size_t head = 0, place = 0, turn = 0;
+      } last;
+      auto const add = [=](auto const& x) {
+        auto const c = x.head * rows;
         for (std::size_t n = 0; n < registers; ++n)
-          add_group_dots(sums + c * stride + n * 64, stride, near + c * near_tokens + last_place,
-                         largest.data() + c, rows, factors[turn * registers + n], last,
-                         {n, groups});
+          add_group_dots(sums + c * stride + n * 64, stride, near + c * near_tokens + x.place,
+                         largest + c, rows, factors[x.turn * registers + n], x.block, {n, groups});
       };
-      reader.read(from, to, [&](std::size_t head, std::size_t i, auto const& block) {
+      reader.read(from, to, [=, &last](std::size_t head, std::size_t i, auto const& block) {
         for (std::size_t n = 0; n < registers; ++n)
-          factors[(1 - turn) * registers + n].find(block, {n, groups});
-        if (i > from || head > 0) add();
-        last = block, last_head = head, last_place = i - from, turn = 1 - turn;
+          factors[(1 - last.turn) * registers + n].find(block, {n, groups});
+        if (i > from || head > 0) add(last);
+        last = {block, head, i - from, 1 - last.turn};
       });
-      add();
+      add(last);
     }
     for (std::size_t c = 0; c < columns; ++c) {
       for (std::size_t i = 0; i < dims; i += 4) {
         auto const* const of_four =
             sums + c * stride + i / 32 * 32 + i / 4 % 2 * 16 + i % 32 / 8 * 4;
-        auto* const to = outputs + c * dims + i;
-        for (std::size_t n = 0; n < 4; ++n) to[n] += of_four[n];
+        for (std::size_t n = 0; n < 4; ++n) outputs[c * dims + i + n] += of_four[n];
       }
     }
   });

@@ -58,6 +58,7 @@ void dot_scores(float* scores, float scale, float const* q, std::size_t rows, au
   auto const tokens = k.tokens(), dims = k.head_dim(), columns = k.heads() * rows;
   dot_queries<S> queries(q, columns, dims);
   auto const* const codes = queries.bytes.data();
+  auto const stride = queries.stride;
   whole_lines<float> memory(columns * near_tokens);
   auto* const near = memory.data();
   code_meanings<S> meanings(k.heads());
@@ -66,10 +67,10 @@ void dot_scores(float* scores, float scale, float const* q, std::size_t rows, au
     for (std::size_t from = 0; from < run.count; from += near_tokens) {
       auto const to = std::min(from + near_tokens, run.count);
       if constexpr (are_integers) meanings.read(reader, from, to);
-      reader.read(from, to, [&](std::size_t head, std::size_t i, auto const& block) {
-        meanings.template prefetch_next<keys>(reader, head, i, run.count);
+      reader.read(from, to, [=, &reader, &run](std::size_t head, std::size_t i, auto const& block) {
+        code_meanings<S>::template prefetch_next<keys>(reader, head, i, run.count);
         for (auto c = head * rows; c < (head + 1) * rows; c += Rows) {
-          auto const x = dots<Rows>(codes + c * queries.stride, queries.stride, block, dims);
+          auto const x = dots<Rows>(codes + c * stride, stride, block, dims);
           if constexpr (Rows > 1) {
             lanes<float>::store(near + c * near_tokens + (i - from) * Rows, x);
           } else {
@@ -175,8 +176,8 @@ void dot_outputs(float* outputs, float const* weights, std::size_t rows, auto co
         plain[c] += meanings.multiply(row, c / rows);
         units[c] = make_codes(row, codes + c * near_tokens);
       }
-      reader.read(from, to, [&](std::size_t head, std::size_t i, auto const& block) {
-        meanings.template prefetch_next<at_once>(reader, head, i, run.count);
+      reader.read(from, to, [=, &reader, &run](std::size_t head, std::size_t i, auto const& block) {
+        code_meanings<S>::template prefetch_next<at_once>(reader, head, i, run.count);
         auto const c = head * rows;
         add_dots<S>(dots_of_near + c * stride, stride, codes + c * near_tokens + (i - from), rows,
                     block, dims);

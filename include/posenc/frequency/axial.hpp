@@ -7,7 +7,6 @@
 
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 
 namespace posenc::inline POSENC_TARGET {

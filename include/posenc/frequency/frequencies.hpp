@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <numbers>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,7 +41,6 @@ std::vector<pair_range> ranges_of(std::size_t pairs, auto const& chosen) {
 /// rotated queries and keys that a context-extension rule may ask for. A rule makes frequencies
 /// (geometric) or changes given ones (truncated = p-RoPE, linear). A pair of frequency 0 is not
 /// rotated. Immutable.
-/// What rows need of them at every position is prepared here, once: steps() and rotated_pairs().
 ///
 /// Each frequency is inv_freq_i + rest_i, a double and its rounding error: a double alone would be
 /// off by up to 1e-7 radians at position 2^31. The rest is 0 for frequencies given as doubles.
@@ -75,16 +76,13 @@ class frequencies {
     steps_ = phase_steps(inv_freq_, rest_);
   }
 
-  /// Doubles, [pairs], in radians per position.
-  std::span<double const> inv_freq() const noexcept { return inv_freq_; }
-  /// Their rounding errors, [pairs], in radians per position.
-  std::span<double const> rest() const noexcept { return rest_; }
+  std::span<double const> inv_freq() const noexcept { return inv_freq_; }  ///< [pairs], doubles
+  std::span<double const> rest() const noexcept { return rest_; }  ///< their rounding errors
   /// On rotated queries and on rotated keys: scores have its square.
   double attention_factor() const noexcept { return attention_factor_; }
   std::size_t pairs() const noexcept { return inv_freq_.size(); }  ///< half the rotary dim
-  /// 2 pairs(): the dims of a head that they rotate.
-  std::size_t rotary_dim() const noexcept { return 2 * inv_freq_.size(); }
-  phase_steps const& steps() const noexcept { return steps_; }  ///< for exact angles
+  std::size_t rotary_dim() const noexcept { return 2 * pairs(); }  ///< dims that they rotate
+  phase_steps const& steps() const noexcept { return steps_; }     ///< for exact angles
   /// The pairs that rows change: those of non-zero frequency; all, if attention_factor is not 1.
   std::span<pair_range const> rotated_pairs() const noexcept { return rotated_pairs_; }
 
@@ -149,4 +147,26 @@ frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
 }
 
 }  // namespace detail
+
+/// One pair within a context of a given number of tokens.
+struct pair_description {
+  std::size_t pair;   ///< its index, from 0
+  double inv_freq;    ///< radians per position
+  double wavelength;  ///< 2 pi / inv_freq, in tokens; infinite for frequency 0
+  double turns;       ///< inv_freq * context / 2 pi
+  double last_angle;  ///< inv_freq * (context - 1), the angle at the last position, in radians
+};
+
+/// All pairs. Throws std::invalid_argument unless context, in tokens, is positive.
+inline std::vector<pair_description> describe(frequencies const& f, std::size_t context) {
+  detail::require(context > 0, "describe: context must be positive, got ", context);
+  auto const tokens = static_cast<double>(context), turn = 2 * std::numbers::pi;
+  std::vector<pair_description> pairs;
+  for (auto const x : f.inv_freq()) {
+    auto const wavelength = x == 0 ? std::numeric_limits<double>::infinity() : turn / x;
+    pairs.push_back({pairs.size(), x, wavelength, x * tokens / turn, x * (tokens - 1)});
+  }
+  return pairs;
+}
+
 }  // namespace posenc

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/ntk.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -7,8 +7,6 @@
 #include <cstddef>
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
-#include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/yarn.hpp"
 
 namespace posenc::inline POSENC_TARGET {

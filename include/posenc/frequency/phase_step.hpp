@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/multiply_add.hpp"

@@ -8,8 +8,6 @@
 #include <limits>
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
-#include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/ntk.hpp"
 
 namespace posenc::inline POSENC_TARGET {

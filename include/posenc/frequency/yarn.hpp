@@ -10,7 +10,6 @@
 #include <span>
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 
 namespace posenc::inline POSENC_TARGET {

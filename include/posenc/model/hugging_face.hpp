@@ -1,4 +1,5 @@
-// Reads how a model encodes positions from Hugging Face's config.json. (nlohmann-json)
+// Reads how a model encodes positions from Hugging Face's config.json, or its rope_parameters
+// alone. (nlohmann-json)
 #pragma once
 
 #include <concepts>
@@ -89,58 +90,55 @@ inline void read_kind(hugging_face_config& config, layer_description& kind,
   if (!layer.rotates && config.family.nope_temperature) read_llama4_temperature(config, kind);
 }
 
-inline model_description read_hugging_face(json const& parsed, std::string const& name,
-                                           hugging_face_options const& options) {
-  error_context const context(name);
-  hugging_face_config config(json_object(parsed, name), options);
-  auto const done = [&] { return read_norms(config), config.settled(); };
-  if (read_other_than_rope(config)) return done();
-  config.require(!config.truth("alibi").value_or(false), "alibi",
-                 "be false for " + config.found.type);
-  if (!config.is_known) {
-    bool has_rope_keys = false;
-    for (auto const& [key, value] : config.whole().items()) {
-      has_rope_keys = has_rope_keys || key.find("rope_") != std::string::npos ||
-                      key.starts_with("rotary_") || key == "partial_rotary_factor";
-    }
-    config.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
-    config.assume("model_type", "llama",
-                  "model_type " + config.found.type +
-                      " is not known: pairs are halves, and defaults are Llama's.");
-  }
-  auto const layers = scheduled_layers(config);
-  config.found.kinds =
-      kinds_of(layers, [&](auto& kind, auto const& layer) { read_kind(config, kind, layer); });
-  read_shared_keys(config, layers);
-  return done();
-}
-
 }  // namespace detail
 
-/// Reads the text of a config.json; `name` is the name of the file, for errors.
+/// Reads a config.json that is parsed already; `name` is the name of the file, for errors.
 ///
 /// Reads the keys of transformers 5 (rope_parameters, nested by type of layer or not) and of
 /// earlier versions (rope_scaling, rope_theta, rotary_pct, rotary_emb_base, rope_local_base_freq
 /// ...), those of GPT-J, GPT-NeoX, MPT, BLOOM and T5, and a text_config inside. For an absent key
 /// the default of the model_type is used and listed in `assumptions`.
 ///
-/// Throws std::invalid_argument for text that is not JSON, a value of another type or out of range,
-/// an unknown rope_type, keys that contradict each other, and a list of the wrong length. The error
-/// names file, key and value. An error, too, unless unknown_model::as_llama is asked for: an
-/// unknown model_type, and a key that was not read though its name speaks of positions, scale or
-/// mask, unless it says what was found anyway: a switch of what is off, a factor of 1, the number
-/// that was used.
-inline model_description read_hugging_face(std::string_view text, std::string const& name,
-                                           hugging_face_options const& options = {}) {
-  return detail::read_hugging_face(detail::parsed_json(text, name), name, options);
-}
-
-/// Reads a config.json that is parsed already. A key that was given twice is not noticed.
+/// Throws std::invalid_argument for a value of another type or out of range, an unknown rope_type,
+/// keys that contradict each other, and a list of the wrong length. The error names file, key and
+/// value. An error, too, unless unknown_model::as_llama is asked for: an unknown model_type, and a
+/// key that was not read though its name speaks of positions, scale or mask, unless it says what
+/// was found anyway: a switch of what is off, a factor of 1, the number that was used.
 template <std::same_as<nlohmann::json> Json>
 model_description read_hugging_face(Json const& parsed, std::string const& name,
                                     hugging_face_options const& options = {}) {
-  return detail::read_hugging_face(parsed, name, options);
+  detail::error_context const context(name);
+  detail::hugging_face_config config(detail::json_object(parsed, name), options);
+  auto const done = [&] { return detail::read_norms(config), config.settled(); };
+  if (detail::read_other_than_rope(config)) return done();
+  config.require(!config.truth("alibi").value_or(false), "alibi",
+                 "be false for " + config.found.type);
+  if (!config.is_known) {
+    auto const is_of_rope = [](auto const& item) {
+      auto const& key = item.key();
+      return key.find("rope_") != key.npos || key.starts_with("rotary_") ||
+             key == "partial_rotary_factor";
+    };
+    auto const items = config.whole().items();
+    config.require(std::any_of(items.begin(), items.end(), is_of_rope), "model_type",
+                   "be known where no key is about RoPE");
+    config.assume("model_type", "llama",
+                  "model_type " + config.found.type +
+                      " is not known: pairs are halves, and defaults are Llama's.");
+  }
+  auto const layers = detail::scheduled_layers(config);
+  config.found.kinds = detail::kinds_of(
+      layers, [&](auto& kind, auto const& layer) { detail::read_kind(config, kind, layer); });
+  detail::read_shared_keys(config, layers);
+  return done();
 }
+
+/// The same of its text. Throws, too, unless it is JSON, with each key once in its object.
+inline model_description read_hugging_face(std::string_view text, std::string const& name,
+                                           hugging_face_options const& options = {}) {
+  return read_hugging_face(detail::parsed_json(text, name), name, options);
+}
+
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
 /// Reads a config.json of at most 16 MiB.
 inline model_description read_hugging_face(std::filesystem::path const& file,
@@ -156,5 +154,55 @@ inline model_description read_hugging_face(std::filesystem::path const& file,
   return read_hugging_face(text, file.filename().string(), options);
 }
 #endif
+
+/// What a rope_parameters object leaves to the rest of its file.
+struct rope_surroundings {
+  std::size_t head_dim;                              ///< of queries and keys
+  double base = 1e4;                                 ///< rope_theta, unless it is inside
+  std::optional<std::size_t> context = {};           ///< max_position_embeddings
+  std::optional<std::size_t> original_context = {};  ///< original_max_position_embeddings
+};
+
+/// Reads a rope_parameters or rope_scaling object that is parsed already, of one type of layers.
+/// Errors begin with `name`. `around` is what the object leaves to the rest of its file.
+///
+/// A model of one layer: its rotation, with halves in the first dims of a head, for the object does
+/// not say what the model has; softmax_factor, g(mscale_all_dim)^2 in DeepSeek's models and their
+/// kin; and the temperature of Llama 4 and Mistral. `read`, `assumed` and `ignored` have the keys
+/// within, as rope_parameters.factor. Throws std::invalid_argument as read_hugging_face does, for
+/// unknown keys too.
+template <std::same_as<nlohmann::json> Json>
+model_description read_rope_parameters(Json const& parsed, std::string const& name,
+                                       rope_surroundings const& around) {
+  detail::json_object const object(parsed, name);
+  Json file{{"model_type", "llama"},
+            {"num_hidden_layers", 1},
+            {"head_dim", around.head_dim},
+            {"rope_parameters", parsed}};
+  if (object.peek("rope_theta").is_discarded()) file["rope_theta"] = around.base;
+  if (around.context) file["max_position_embeddings"] = *around.context;
+  if (around.original_context) file["original_max_position_embeddings"] = *around.original_context;
+  detail::error_context const context(name);
+  detail::hugging_face_config config(detail::json_object(file, name), {});
+  config.family.mscale_on_scores = true;
+  config.has("original_max_position_embeddings");  // what is around may go unread
+  std::string const type(detail::full_attention);
+  layer_description kind{.name = type, .layers = {0}, .head_dim = config.head_dim()};
+  detail::hugging_face_rotation(config, {.type = type}, kind).read();
+  config.found.kinds.push_back(std::move(kind));
+  auto found = config.settled();
+  for (auto* const settings : {&found.read, &found.assumed, &found.ignored})
+    std::erase_if(*settings, [](auto const& s) { return !s.key.starts_with("rope_parameters."); });
+  return found;
+}
+
+/// The same of its text.
+///
+///     read_rope_parameters(R"({"rope_type": "llama3", "factor": 8, ...})", "rope_scaling",
+///                          {.head_dim = 128, .base = 500'000})
+inline model_description read_rope_parameters(std::string_view text, std::string const& name,
+                                              rope_surroundings const& around) {
+  return read_rope_parameters(detail::parsed_json(text, name), name, around);
+}
 
 }  // namespace posenc

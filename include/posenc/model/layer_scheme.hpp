@@ -1,7 +1,6 @@
 // The scheme of a layer of a model: its description as an encoding that acts.
 #pragma once
 
-#include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 #include "posenc/query_key/rope.hpp"

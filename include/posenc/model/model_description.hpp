@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/model/norm_description.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
@@ -62,7 +61,7 @@ struct rotary_description {
   /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
   std::optional<pair_axes> axes = {};
   /// The numbers of the rule, read or assumed. Their keys are those of rope_parameters; a number
-  /// that has no key there has its key or tensor of GGUF. For rope_parameters_json.
+  /// that has no key there has its key or tensor of GGUF.
   std::vector<model_setting> parameters = {};
 };
 

@@ -4,10 +4,8 @@
 #include <numeric>
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"
-#include "posenc/frequency/yarn.hpp"
 #include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {

@@ -3,7 +3,6 @@
 
 #include <type_traits>
 
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -36,16 +35,6 @@ void rotate(
     std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows) {
   std::visit([&]<class Layout>(Layout) { rotate<Layout>(heads, rows, rotary.block); },
              rotary.layout);
-}
-
-/// From source to target: to other memory or another type, in the same layout.
-template <heads_of_tokens Source, target_of<Source> Target>
-void rotate(
-    rotary_description const& rotary, Source const& source, Target const& target,
-    std::type_identity_t<cos_sin_view<arithmetic_t<typename Target::element_type>>> const& rows) {
-  std::visit(
-      [&]<class Layout>(Layout) { rotate<Layout, Layout>(source, target, rows, rotary.block); },
-      rotary.layout);
 }
 
 /// The two dims of a head that a pair rotates.

@@ -7,9 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 

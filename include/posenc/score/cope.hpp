@@ -12,8 +12,6 @@
 
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_doubles.hpp"
-#include "posenc/simd/lanes.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/sigmoids.hpp"
 

@@ -9,7 +9,6 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/exponential.hpp"
 #include "posenc/simd/for_doubles.hpp"
-#include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

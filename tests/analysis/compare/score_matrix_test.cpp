@@ -32,12 +32,10 @@ TEST(score_matrix, has_a_rotation_for_each_pair_and_its_factor_elsewhere) {
   one.softmax_factor = -3;
   auto const s = matrix(one);
   ASSERT_EQ(s.dims(), 7u);
-  detail::sparse_matrix sum(7);
+  detail::sparse_matrix sum;
   s.add_to(sum, 5, 1);
   double dense[7][7] = {};
-  for (std::size_t i = 0; i < 7; ++i) {
-    for (auto const& [column, value] : sum[i]) dense[i][column] = value;
-  }
+  for (auto const& [at, value] : sum) dense[at.first][at.second] = value;
   double expected[7][7] = {};
   for (auto const apart : {0, 5, 6}) expected[apart][apart] = -3;
   for (auto const& [x, y, angle] : {std::tuple(1, 3, 5.0), std::tuple(2, 4, 1.25)}) {
@@ -58,11 +56,10 @@ TEST(score_matrix, has_a_rotation_for_each_pair_and_its_factor_elsewhere) {
 TEST(score_matrix, of_the_opposite_angle_is_that_of_the_opposite_distance) {
   auto opposite = layer(frequencies({1, 0.25}));
   opposite.rotary[0].opposite = true;
-  detail::sparse_matrix there(4), back(4);
+  detail::sparse_matrix there, back;
   matrix(opposite).add_to(there, 3, 1);
   matrix(layer(frequencies({1, 0.25}))).add_to(back, -3, 1);
-  for (std::size_t i = 0; i < 4; ++i)
-    for (auto const& [column, value] : back[i]) EXPECT_NEAR(there[i][column], value, 1e-15);
+  for (auto const& [at, value] : back) EXPECT_NEAR(there[at], value, 1e-15);
   auto const off = difference_at(3, matrix(opposite), matrix(layer(frequencies({1, 0.25}))));
   EXPECT_NEAR(off.worst, 2 * std::sin(0.75), 2e-3 * 2 * std::sin(0.75));  // above 2 sin(3)
 }

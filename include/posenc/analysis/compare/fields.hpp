@@ -5,18 +5,28 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "posenc/analysis/comparison.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc::inline POSENC_TARGET {
+
+/// A setting that differs.
+struct field_difference {
+  std::string field,  ///< as layer_description or model_description names it
+      a,              ///< its value in the first model, as text; "" where it is absent
+      b;              ///< its value in the second model
+
+  bool operator==(field_difference const&) const = default;
+};
+
+namespace detail {
 
 inline std::string shown_setting(auto const& x) { return shown(x); }
 inline std::string shown_setting(bool x) { return x ? "true" : "false"; }
@@ -67,19 +77,13 @@ inline void add_rotary(std::vector<field_difference>& fields, std::string const&
   };
   add("rule", r.rule, s.rule);
   // The settings that a rule was made of, where both files name them.
-  std::set<std::string> keys;
-  for (auto const* const side : {&r, &s}) {
-    for (auto const& one : side->parameters)
-      if (one.key != "rope_type" && !r.parameters.empty() && !s.parameters.empty())
-        keys.insert(one.key);
+  std::map<std::string, std::pair<std::string, std::string>> values;
+  if (!r.parameters.empty() && !s.parameters.empty()) {
+    for (auto const& one : r.parameters) values[one.key].first = one.value;
+    for (auto const& one : s.parameters) values[one.key].second = one.value;
+    values.erase("rope_type");
   }
-  for (auto const& key : keys) {
-    auto const value = [&](rotary_description const& rotary) {
-      auto const found = std::ranges::find(rotary.parameters, key, &model_setting::key);
-      return found == rotary.parameters.end() ? std::string() : found->value;
-    };
-    add(key, value(r), value(s));
-  }
+  for (auto const& [key, both] : values) add(key, both.first, both.second);
   auto const f = r.frequencies.at(length), g = s.frequencies.at(length);
   add("layout", r.layout, s.layout);
   add("opposite angle", r.opposite, s.opposite);
@@ -125,4 +129,5 @@ inline std::vector<field_difference> differing_fields(layer_description const& a
   return fields;
 }
 
-}  // namespace posenc::detail
+}  // namespace detail
+}  // namespace posenc

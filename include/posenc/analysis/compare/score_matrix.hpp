@@ -6,64 +6,61 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "posenc/analysis/comparison.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
-#include "posenc/model/model_description.hpp"
+#include "posenc/model/rotate.hpp"
 #include "posenc/rows/phase.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc::inline POSENC_TARGET {
 
-/// The entries of each row, by column.
-struct sparse_matrix : std::vector<std::map<std::size_t, double>> {
-  using vector::vector;
-
-  /// The largest length of a row.
-  double longest() const {
-    double most = 0;
-    for (auto const& row : *this) most = std::max(most, squares(row));
-    return std::sqrt(most);
-  }
-  double norm() const {
-    double sum = 0;
-    for (auto const& row : *this) sum += squares(row);
-    return std::sqrt(sum);
-  }
-  /// By the power method, 0.2 % too small at most.
-  double largest_singular_value() const {
-    std::vector<double> v(size()), image(size());
-    for (std::size_t i = 0; i < size(); ++i) v[i] = 1 + 0.1 * std::sin(static_cast<double>(i));
-    double of_image = 0;
-    for (int step = 0; step < 1000; ++step) {
-      double sum = 0;
-      for (auto const x : v) sum += x * x;
-      if (sum == 0) return longest();
-      for (auto& x : v) x /= std::sqrt(sum);
-      of_image = 0;
-      for (std::size_t i = 0; i < size(); ++i) {
-        image[i] = 0;
-        for (auto const& [column, value] : (*this)[i]) image[i] += value * v[column];
-        of_image += image[i] * image[i];
-      }
-      std::ranges::fill(v, 0);
-      for (std::size_t i = 0; i < size(); ++i)
-        for (auto const& [column, value] : (*this)[i]) v[column] += value * image[i];
-    }
-    return std::max(longest(), std::sqrt(of_image));
-  }
-
- private:
-  static double squares(std::map<std::size_t, double> const& row) {
-    double sum = 0;
-    for (auto const& [column, value] : row) sum += value * value;
-    return sum;
-  }
+/// How much scores differ at a distance from query to key.
+struct score_difference {
+  std::int64_t distance;  ///< query position - key position
+  /// The largest |f_a - f_b| * distance of a pair, in radians, not reduced; nothing where the pairs
+  /// are of other dims.
+  std::optional<double> angle;
+  /// The largest |q^T (S_a - S_b) k| of unit q and k, S the factor on scores and the rotation by
+  /// this distance, over the largest |q^T S k| of either. By Cauchy and Schwarz max_i 2
+  /// |sin(delta_i distance / 2)| where only the frequencies differ, by delta_i.
+  double worst;
+  /// Root mean square of q^T (S_a - S_b) k for q, k ~ N(0, I), the norm of S_a - S_b, over that of
+  /// q^T S k: what a typical score is off by, where `worst` is what one could be made to be.
+  double gaussian;
 };
+
+namespace detail {
+
+/// Entries by row and column.
+using sparse_matrix = std::map<std::pair<std::size_t, std::size_t>, double>;
+
+inline double length_of(std::vector<double> const& v) {
+  return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+}
+/// The length of each of n rows.
+inline std::vector<double> lengths_of_rows(sparse_matrix const& m, std::size_t n) {
+  std::vector<double> rows(n);
+  for (auto const& [at, x] : m) rows[at.first] = std::hypot(rows[at.first], x);
+  return rows;
+}
+/// By the power method, 0.2 % too small at most.
+inline double largest_singular_value(sparse_matrix const& m, std::size_t n) {
+  std::vector<double> v(n), image(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = 1 + 0.1 * std::sin(static_cast<double>(i));
+  for (int step = 0; step < 1000; ++step) {
+    auto const length = length_of(v);
+    if (length == 0) break;
+    std::ranges::fill(image, 0);
+    for (auto const& [at, x] : m) image[at.first] += x * v[at.second] / length;
+    std::ranges::fill(v, 0);
+    for (auto const& [at, x] : m) v[at.second] += x * image[at.first];
+  }
+  return std::max(std::ranges::max(lengths_of_rows(m, n)), length_of(image));
+}
 
 /// Two dims that rotate together.
 struct rotated_dims {
@@ -83,17 +80,9 @@ struct score_matrix {
     std::vector<bool> is_rotated(layer.head_dim);
     for (auto const& rotary : layer.rotary) {
       auto const f = rotary.frequencies.at(length);
-      auto const first = rotary.block.first_dim(layer.head_dim, f.rotary_dim());
-      auto const gain = f.attention_factor() * f.attention_factor();
       for (std::size_t i = 0; i < f.pairs(); ++i) {
-        auto const [x, y] = std::visit(
-            [&]<class Layout>(Layout) {
-              return std::pair(first + Layout::x_index(i, f.pairs()),
-                               first + Layout::y_index(i, f.pairs()));
-            },
-            rotary.layout);
-        pairs.push_back({x, y, f.inv_freq()[i], f.rest()[i], gain});
-        if (rotary.opposite) std::swap(pairs.back().x, pairs.back().y);
+        auto const [x, y] = dims_of_pair(rotary, layer.head_dim, i);
+        pairs.push_back({x, y, f.inv_freq()[i], f.rest()[i], std::pow(f.attention_factor(), 2)});
         is_rotated[x] = is_rotated[y] = true;
       }
     }
@@ -115,12 +104,12 @@ struct score_matrix {
   }
   /// Adds `times` S(distance).
   void add_to(sparse_matrix& sum, std::int64_t distance, double times) const {
-    for (auto const i : apart) sum[i][i] += times * factor;
+    for (auto const i : apart) sum[{i, i}] += times * factor;
     for (auto const& p : pairs) {
       auto const [cos, sin] = cos_sin(phase_step(p.inv_freq, p.rest).at(distance));
       auto const gain = times * factor * p.gain;
-      sum[p.x][p.x] += gain * cos, sum[p.x][p.y] -= gain * sin;
-      sum[p.y][p.y] += gain * cos, sum[p.y][p.x] += gain * sin;
+      sum[{p.x, p.x}] += gain * cos, sum[{p.x, p.y}] -= gain * sin;
+      sum[{p.y, p.y}] += gain * cos, sum[{p.y, p.x}] += gain * sin;
     }
   }
 
@@ -130,13 +119,14 @@ struct score_matrix {
 /// S_a - S_b of two layers of the same head_dim.
 inline score_difference difference_at(std::int64_t distance, score_matrix const& a,
                                       score_matrix const& b) {
-  sparse_matrix difference(a.dims());
+  sparse_matrix difference;
   a.add_to(difference, distance, 1), b.add_to(difference, distance, -1);
-  auto const gaussian = difference.norm() / std::max(a.norm(), b.norm());
+  auto const rows = lengths_of_rows(difference, a.dims());
+  auto const gaussian = length_of(rows) / std::max(a.norm(), b.norm());
   auto const largest = std::max(a.largest(), b.largest());
   if (!std::ranges::equal(a.pairs, b.pairs,
                           [](auto const& p, auto const& q) { return p.x == q.x && p.y == q.y; }))
-    return {distance, {}, difference.largest_singular_value() / largest, gaussian};
+    return {distance, {}, largest_singular_value(difference, a.dims()) / largest, gaussian};
   double angle = 0;
   for (std::size_t i = 0; i < a.pairs.size(); ++i) {
     auto const &p = a.pairs[i], &q = b.pairs[i];
@@ -144,7 +134,8 @@ inline score_difference difference_at(std::int64_t distance, score_matrix const&
     angle = std::max(angle, std::abs(off) * static_cast<double>(distance));
   }
   // All 2 x 2 blocks are rotations times a number: rows have their length.
-  return {distance, angle, difference.longest() / largest, gaussian};
+  return {distance, angle, std::ranges::max(rows) / largest, gaussian};
 }
 
-}  // namespace posenc::detail
+}  // namespace detail
+}  // namespace posenc

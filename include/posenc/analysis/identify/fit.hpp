@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/analysis/eigen.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
@@ -55,76 +56,47 @@ struct rule_fit {
   double misfit = 1e30;  ///< the largest error in tolerances
 
   /// The errors of pairs that rotate in tolerances, at most 1e30. Sets misfit.
-  values errors(frequency_table const& table) {
-    values p, result;
+  Eigen::VectorXd errors(frequency_table const& table) {
+    values p;
     for (auto const& one : parameters) p.push_back(one.value);
-    misfit = 0;
+    Eigen::VectorXd result(table.rotated);
     for (std::size_t i = 0; i < table.rotated; ++i) {
       auto const off = frequency(p, static_cast<double>(i), table.pairs()) - table.value[i];
-      result.push_back(std::clamp(off / std::max(table.tolerance[i], 1e-300), -1e30, 1e30));
-      misfit = std::max(misfit, std::abs(result[i]));
+      result[static_cast<Eigen::Index>(i)] =
+          std::clamp(off / std::max(table.tolerance[i], 1e-300), -1e30, 1e30);
     }
+    misfit = result.cwiseAbs().maxCoeff();
     return result;
   }
 };
 
-inline double product(values const& x, values const& y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-/// Solves a x = b of a positive definite a in place, by elimination; false if a is singular.
-inline bool solve(std::vector<values>& a, values& b) {
-  for (std::size_t k = 0; k < b.size(); ++k) {
-    if (!(a[k][k] > 1e-290)) return false;
-    for (std::size_t i = 0; i < b.size(); ++i) {
-      auto const times = i == k ? 0 : a[i][k] / a[k][k];
-      for (auto j = k; j < b.size(); ++j) a[i][j] -= times * a[k][j];
-      b[i] -= times * b[k];
-    }
-  }
-  for (std::size_t k = 0; k < b.size(); ++k) b[k] /= a[k][k];
-  return true;
-}
-
-/// A step of Levenberg and Marquardt in logarithms of parameters; false if there is none.
-inline bool take_step(frequency_table const& table, rule_fit& rule, double damping) {
+/// A step of Levenberg and Marquardt in logarithms of parameters.
+inline void take_step(frequency_table const& table, rule_fit& rule, double damping) {
   auto const from = rule.errors(table);
-  std::vector<values> columns, normal;
-  values step;
+  Eigen::MatrixXd slopes(from.size(), 0);
   for (auto& p : rule.parameters) {
     if (!p.is_free) continue;
     auto const kept = p.value, by = 1e-7;
     p.value *= 1 + by;
-    auto column = rule.errors(table);
-    for (std::size_t i = 0; i < column.size(); ++i) column[i] = (column[i] - from[i]) / by;
+    slopes.conservativeResize(Eigen::NoChange, slopes.cols() + 1);
+    slopes.rightCols(1) = (rule.errors(table) - from) / by;
     p.value = kept;
-    step.push_back(-product(column, from)), columns.push_back(std::move(column));
   }
-  for (auto const& x : columns) {
-    normal.emplace_back();
-    for (auto const& y : columns) normal.back().push_back(product(x, y));
-  }
-  for (std::size_t j = 0; j < step.size(); ++j)
-    normal[j][j] = normal[j][j] == 0 ? 1 : normal[j][j] * (1 + damping);
-  if (step.empty() || !solve(normal, step)) return false;
+  Eigen::MatrixXd normal = slopes.transpose() * slopes;
+  normal.diagonal() *= 1 + damping;
+  Eigen::VectorXd const step = normal.ldlt().solve(slopes.transpose() * from);
   auto next = step.begin();
   for (auto& p : rule.parameters)
-    if (p.is_free) p.set(p.value * std::exp(*next++));
-  return true;
+    if (p.is_free) p.set(p.value * std::exp(-*next++));
 }
 
 /// Least squares of the errors.
 inline void fit(frequency_table const& table, rule_fit& rule) {
-  auto const sum_of = [&](rule_fit one) {
-    auto const errors = one.errors(table);
-    return product(errors, errors);
-  };
+  auto const sum_of = [&](rule_fit one) { return one.errors(table).squaredNorm(); };
   double damping = 1e-6, sum = sum_of(rule);
   for (int step = 0; step < 40 && damping < 1e12; ++step) {
     auto trial = rule;
-    if (!take_step(table, trial, damping)) break;
+    take_step(table, trial, damping);
     auto const next = sum_of(trial);
     bool const is_better = next < sum;
     if (is_better) rule = std::move(trial);

@@ -44,8 +44,7 @@ inline rule_fit best_fit(frequency_table const& table, std::string const& name,
   double least = 1e300;
   for (auto const& start : starts) {
     rule_fit one{name, start, frequency};
-    auto const errors = one.errors(table);
-    auto const sum = product(errors, errors);
+    auto const sum = one.errors(table).squaredNorm();
     if (sum < least) least = sum, best = std::move(one);
   }
   if (!best.parameters.empty()) fit(table, best);

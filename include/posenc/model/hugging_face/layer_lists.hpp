@@ -147,10 +147,15 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
         {{'M', "mamba"}, {'*', full_attention}, {'-', "mlp"}, {'E', "moe"}},
         "hold letters M, *, - and E");
   }
-  if (config.has("hybrid_layer_pattern")) {
-    return layer_types_by_number(config, "hybrid_layer_pattern",
-                                 {{0, full_attention}, {1, sliding_attention}});
-  }
+  std::pair<char const*, std::vector<std::pair<double, std::string_view>>> const by_number[]{
+      {"hybrid_layer_pattern", {{0, full_attention}, {1, sliding_attention}}},
+      {"attn_type_list", {{0, linear_attention}, {1, full_attention}}},  // MiniMax
+      {"compress_ratios",
+       {{0, sliding_attention},
+        {4, compressed_sparse_attention},
+        {128, heavily_compressed_attention}}}};
+  for (auto const& [key, types] : by_number)
+    if (config.has(key)) return layer_types_by_number(config, key, types);
   if (auto const sparse = config.object("sparse_attention_config")) {  // MiniMax-M3
     if (auto const given = sparse->numbers("sparse_attention_freq"))
       return checked_layer_types(config, "sparse_attention_config",
@@ -164,19 +169,9 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
     linear->require(others == full, "kda_layers", "hold the layers that full_attn_layers has not");
     return full_where(full, linear_attention);
   }
-  if (config.has("attn_type_list")) {  // MiniMax
-    return layer_types_by_number(config, "attn_type_list",
-                                 {{0, linear_attention}, {1, full_attention}});
-  }
   for (auto const* key : {"attn_layer_indices", "full_attn_idxs"}) {  // Bamba, LFM2
     if (!config.has(key)) continue;
     return full_where(layers_by_index(config, config, key, 0), key[0] == 'a' ? "mamba" : "conv");
-  }
-  if (config.has("compress_ratios")) {
-    return layer_types_by_number(config, "compress_ratios",
-                                 {{0, sliding_attention},
-                                  {4, compressed_sparse_attention},
-                                  {128, heavily_compressed_attention}});
   }
   config.require(!config.family.needs_layer_types, "layer_types",
                  "be given, or another list of the types of layers");

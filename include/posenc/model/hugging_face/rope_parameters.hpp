@@ -3,7 +3,6 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/llama3.hpp"
-#include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/rope_rule.hpp"
