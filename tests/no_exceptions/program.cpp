@@ -1,8 +1,5 @@
 // Compiled with -fno-exceptions -fno-rtti: the whole library compiles, works, and ends the program
 // on an error.
-#include <posenc/model/gguf.hpp>
-#include <posenc/posenc.hpp>
-
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -10,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "every_header.hpp"
+
 #if defined(__cpp_exceptions) || defined(__cpp_rtti)
 #error compile this without exceptions and without rtti
-#endif
-
-#if defined(WITH_JSON)
-#include <posenc/model/hugging_face.hpp>
 #endif
 
 namespace {
