@@ -46,9 +46,10 @@ concept cache_format = inline_format<F> || scaled_format<F>;
 /// A format that attention reads in registers, without decoding heads to memory: it has also
 ///
 ///     template <class Lanes>
-///     static typename Lanes::number load(std::byte const* head, std::size_t i);   dims from i on
+///     static typename Lanes::number load(std::byte const* head, std::size_t i);
 ///
-/// If these are to be multiplied by a factor, factor() of all heads, or factor(scales) of one whose
+/// Lanes::size dims from i on, made by Lanes::load(float const*); of one dim, too, for the last. If
+/// these are to be multiplied by a factor, factor() of all heads, or factor(scales) of one whose
 /// scales are elsewhere.
 template <class F, class Lanes>
 concept loads_registers = cache_format<F> && requires(std::byte const* head, std::size_t i) {
