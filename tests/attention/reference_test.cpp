@@ -94,6 +94,16 @@ TEST(reference_attention, a_query_that_sees_no_key_has_outputs_of_0) {
   EXPECT_TRUE(std::none_of(outputs.begin() + 4, outputs.end(), [](double y) { return y == 0; }));
 }
 
+#if !defined(__FAST_MATH__)  // where sums of infinities are not promised
+TEST(reference_attention, scores_that_are_all_minus_infinity_weigh_nothing) {
+  tensors x({1, 3, 1, 1, 4, 4});
+  std::ranges::fill(x.q, 1.0), std::ranges::fill(x.k, minus_infinity());
+  std::vector<double> const none(4);
+  EXPECT_EQ(reference(x, nope()), none);
+  EXPECT_EQ(attention(x.q_view(), x.k_view(), x.v_view(), nope()).outputs, none);
+}
+#endif
+
 TEST(reference_attention, scores_may_lie_further_apart_than_an_exponential_can_say) {
   tensors const x({2, 3, 1, 1, 4, 4});
   auto const outputs = reference(x, nope(), {.scale = 1e6});

@@ -25,9 +25,10 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// Dense arrays; scores and weights are empty unless the options ask for them. A query that sees no
-/// key has outputs of 0 and, without a sink, a log_sum_exp of -infinity; of what was seen it is
-/// finite, a logarithm beyond the range of doubles being the largest or lowest of them. Outputs and
-/// log_sum_exp lie as q does; scores and weights are one matrix a head, as papers draw them.
+/// key, or has scores of -infinity alone, has outputs of 0 and, without a sink, a log_sum_exp of
+/// -infinity; else that is finite, a logarithm beyond the range of doubles being the largest or
+/// lowest of them. Outputs and log_sum_exp lie as q does; scores and weights are one matrix per
+/// head, as papers draw them.
 template <std::floating_point T>
 struct attention_result {
   std::vector<T> outputs;           ///< [queries][heads][value_dim]

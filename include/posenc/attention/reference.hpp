@@ -90,7 +90,7 @@ std::vector<double> reference_attention(heads_view<double const> const& q,
     for (std::size_t s = 0; s < in.keys; ++s) {
       if (sees(s)) row.max = row.keys++ == 0 ? scores[s] : std::max(row.max, scores[s]);
     }
-    if (row.keys == 0) continue;  // outputs of 0
+    if (row.keys == 0 || detail::is_negative_infinity(row.max)) continue;  // outputs of 0
     double sum = 0, weighted = 0;
     for (std::size_t s = 0; s < in.keys; ++s) {
       auto const e = sees(s) ? std::exp(scores[s] - row.max) : 0;
