@@ -137,6 +137,18 @@ void add_prefill(report& r, table const* t, std::size_t n) {
                           p->workspace);
       },
       products, baselines, {}, contiguous);
+  auto const pairs = n * n;
+  auto const* const all_products =
+      add("no mask", "multiply-adds", pairs, [factor, count = 2 * pairs * attended_dim] {
+        benchmark::DoNotOptimize(multiply_add(count, factor));
+      });
+  add(
+      "no mask", "posenc", pairs,
+      [p] {
+        posenc::attention(p->q(), p->k(), p->v(), posenc::nope(), {.mask = posenc::mask::full},
+                          p->workspace);
+      },
+      all_products);
 }
 
 report_case decode_case(table const* t, std::string line, char const* by, std::size_t keys) {
@@ -245,15 +257,15 @@ void add_softmax(report& r) {
 }  // namespace
 
 void add_attention(report& r) {
-  auto const* const prefill =
-      r.add(table{.path = "attention/prefill",
-                  .title = "Attention of a prompt",
-                  .note = "ns per query and visible key; one head of 128 floats, causal. The limit "
-                          "is the multiply-adds of both products in registers alone. Paged: keys "
-                          "and values in pages of 16 tokens; last, our time / that of contiguous "
-                          "ones.",
-                  .shows = cells::cost,
-                  .on_page = {{"posenc", "attention of a prompt"}}});
+  auto const* const prefill = r.add(table{
+      .path = "attention/prefill",
+      .title = "Attention of a prompt",
+      .note = "ns per query and visible key; one head of 128 floats, causal or not. The limit "
+              "is the multiply-adds of both products in registers alone. Paged: keys "
+              "and values in pages of 16 tokens; last, our time / that of contiguous "
+              "ones.",
+      .shows = cells::cost,
+      .on_page = {{"posenc", "attention of a prompt"}, {"no mask", "the same without a mask"}}});
   for (auto const n : {std::size_t{1024}, std::size_t{4096}}) add_prefill(r, prefill, n);
   auto const* const decode =
       r.add(table{.path = "attention/decode",
