@@ -33,8 +33,9 @@ struct compare_options {
 /// What differs between two layers.
 struct layer_comparison {
   std::vector<field_difference> fields;  ///< empty: the layers encode positions alike
-  /// A distance at which `worst` is above the threshold, while it is not one before: the first, if
-  /// it grows until there. Nothing if it is above at none of the distances of `scores`.
+  /// A distance at which `worst` exceeds the threshold and at the distance before does not: the
+  /// first one, if `worst` grows up to it. Nothing if `worst` exceeds it at no distance of
+  /// `scores`.
   std::optional<std::int64_t> matters_from = {};
   /// At 0, 1, 2, 4, 8 ..., at matters_from, and at the end of the reach of both layers: the smaller
   /// window, chunk or length. Empty if nothing differs in rotation or factor.

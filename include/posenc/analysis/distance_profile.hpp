@@ -137,7 +137,7 @@ struct attention_map_settings {
   posenc::mask mask = posenc::mask::causal;              ///< a hidden key has weight 0
 };
 
-/// Mean weights, [heads][length][length]; 0 where masked.
+/// Mean attention weights, [heads][query][key]; 0 where masked.
 struct attention_map {
   std::size_t heads, length;    ///< as the settings say
   std::vector<double> weights;  ///< [heads][query][key]

@@ -123,10 +123,10 @@ inline double unit_roundoff_of(bfloat16) { return 0x1p-8; }
 /// number may be off by its rounding and by (8 + |ln inv_freq|) unit roundoffs of float (of the
 /// storage, if that is finer), the error of base^exponent. `within_rounding` says whether all are.
 /// Parameters are the simplest that fit: a table of float determines a base to 5 to 7 digits.
-/// low_freq_factor and beta_slow are 1. Zeros are pairs that do not rotate. Takes milliseconds. Of
-/// a GGUF file's tensor rope_freqs, ask about divided_by_factors(geometric(dim, base), factors).
-/// Throws std::invalid_argument unless there are 1 to 4096 numbers, all from 0 to 2^64, base is
-/// above 1 and unit_roundoff in (0, 0.1].
+/// low_freq_factor and beta_slow are taken to be 1; a frequency of 0 is a pair that does not
+/// rotate. For a GGUF file's tensor rope_freqs, pass divided_by_factors(geometric(dim, base),
+/// factors). Throws std::invalid_argument unless there are 1 to 4096 numbers, all from 0 to 2^64,
+/// base is above 1 and unit_roundoff in (0, 0.1].
 template <class List>
 requires storable<detail::span_value_t<List const>> identification
 identify(List const& inv_freq, identify_options const& options = {}) {

@@ -38,9 +38,9 @@ inline double largest_change(frequencies const& f, std::span<double const> budge
 /// [follows from b_i cos((r + t) inv_freq_i + c) - b_i cos(r inv_freq_i + c)]
 ///
 /// Infinite if even half a turn of every pair changes less, as where most of the budget is in pairs
-/// of frequency 0 (p-RoPE). Need not be whole; below 1, no key may move. Within a few roundings for
-/// each pair. Throws std::invalid_argument unless there is one budget for each pair, at least 0
-/// with a finite sum above 0, and share is above 0 and finite.
+/// of frequency 0 (p-RoPE). Need not be whole; below 1, no key may move. Accurate to a few
+/// roundings per pair. Throws std::invalid_argument unless there is one budget per pair, none is
+/// negative, their sum is finite and positive, and share is finite and positive.
 inline double position_slack(frequencies const& f, std::span<double const> budgets, double share) {
   constexpr auto* name = "position_slack";
   detail::require_positive(name, "share", share);

@@ -115,8 +115,8 @@ struct positional_head_vectors {
 };
 
 /// A head that attends to the key `distance` tokens back: 0 is the diagonal, 1 the previous token
-/// [Barbero 2024, Theorem 5.3, which has one pair]. Its norm lies in the m fastest pairs, the same
-/// in each, so that softmax sees at distance s
+/// [Barbero 2024, Theorem 5.3, which has one pair]. The m fastest pairs share its norm equally, so
+/// that the score at distance s, as softmax sees it, is
 ///
 ///     score / m  sum_{i < m} cos((s - distance) inv_freq_i)
 ///

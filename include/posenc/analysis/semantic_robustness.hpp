@@ -79,9 +79,9 @@ inline semantic_robustness_result semantic_robustness(frequencies const& f, std:
 ///
 /// as a choice for truncated(f, p). Slower pairs see no whole turn of the context, and their
 /// rotation disturbs the meaning they carry (semantic_robustness); FoPE (fope_floor) and HoPE
-/// [arXiv 2410.21216] cut there too. For base 1e4 and 8192 tokens it is 0.779; of 0.25, 0.75 and 1,
-/// 0.75 had the lowest perplexity there [Barbero 2024, 6.1], by small differences. Throws
-/// std::invalid_argument unless base is finite and above 1 and length positive.
+/// [arXiv 2410.21216] cut there too. For base 1e4 and 8192 tokens p is 0.779; of models with that
+/// base and length, p = 0.75 had a slightly lower perplexity than 0.25 and 1 [Barbero 2024, 6.1].
+/// Throws std::invalid_argument unless base is finite and above 1 and length positive.
 inline double suggest_fraction(double base, std::size_t length) {
   detail::require_above_1("suggest_fraction", "base", base);
   detail::require(length > 0, "suggest_fraction: length must be positive, got 0");

@@ -106,9 +106,9 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// a sink, and to keep scores or weights. Its sums are then rounded in another order. Tasks call
 /// the encoding concurrently; what it throws is thrown when all have ended.
 ///
-/// Memory beside the results: each task has 144 rows of scores, and one head of keys and of values.
-/// In decoding, each task has the scores of a part, and 16 decoded heads if the format has no load;
-/// the call has the outputs of each part.
+/// Memory beside the results: each task holds 144 rows of scores and the keys and values of one kv
+/// head. In decoding, each task holds the scores of one part, and 16 decoded heads if the format
+/// has no load; the call holds the outputs of all parts.
 template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,

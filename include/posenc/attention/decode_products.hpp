@@ -100,8 +100,7 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
   }
 }
 
-/// How many rows few_scores and few_outputs compute at a time: four, unless one by one is less work
-/// than rows filled up with zeros to a multiple of four.
+/// How many rows are computed at a time: one, if that is less work than fours filled with zeros.
 constexpr std::size_t rows_at_once(std::size_t rows) noexcept {
   return rows % 4 == 0 || (rows > 2 && rows % 4 > 1) ? 4 : 1;
 }

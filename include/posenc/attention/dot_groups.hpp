@@ -34,7 +34,7 @@ struct two_groups {
       : first(2 * of_64 * bytes), second(std::min(2 * of_64 + 1, groups - 1) * bytes) {}
 };
 
-/// 64 dims of four queries as codes, in words_in_turn's order. What is not encoded is zeros.
+/// The codes of 64 dims of four queries, in the order of words_in_turn; 0 until encode writes them.
 struct alignas(64) four_queries {
   std::byte codes[4][4][64];        ///< of each query, what words_in_turn makes of it four times
   std::int32_t begins[4][16] = {};  ///< what sums of unsigned codes of keys begin with

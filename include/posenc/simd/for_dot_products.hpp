@@ -117,16 +117,17 @@ inline std::uint32_t largest_bits(float const* x, std::size_t count) noexcept {
 [[gnu::always_inline]] inline lanes<float>::number low_halves(__m512i x) noexcept {
   return lanes<float>::number(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)));
 }
-/// The halves at a byte of each of 16 heads.
+/// The half at byte `at` of each of 16 heads, as floats.
 [[gnu::always_inline]] inline lanes<float>::number half_of_each(std::byte const* const* heads,
                                                                 std::size_t at) noexcept {
   return low_halves(quarters_of(word_of_each(heads, at), word_of_each(heads + 4, at),
                                 word_of_each(heads + 8, at), word_of_each(heads + 12, at)));
 }
-/// A mask of the numbers that are not 0; those alone, and 0 for others.
+/// A mask of the numbers that are not 0.
 inline std::uint32_t which_are_some(lanes<float>::number const& x) noexcept {
   return _mm512_test_epi32_mask(_mm512_castps_si512(x.data), _mm512_set1_epi32(0x7fff'ffff));
 }
+/// The numbers that a mask has; 0 elsewhere.
 [[gnu::always_inline]] inline lanes<float>::number only(std::uint32_t which,
                                                         lanes<float>::number const& x) noexcept {
   return lanes<float>::number(_mm512_maskz_mov_ps(static_cast<__mmask16>(which), x.data));
