@@ -68,7 +68,7 @@ int main() {
                      .norm({weight, eps})
                      .scale(1 / std::sqrt(128.0f)),
                  rotation_of<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
-                                     posenc::paged_heads(cache.data(), cache_shape, slots))
+                                     posenc::heads_view(cache.data(), cache_shape, slots))
                      .norm({weight, eps}));
 
   // Largest error of the cache, as a part of the largest key.
@@ -102,7 +102,7 @@ int main() {
     if (slots[t] / 16 == 2) moved.push_back(slots[t]), positions[t] -= 16;
   }
   std::vector<std::int64_t> const deltas(moved.size(), -16);
-  posenc::rotate<halves>(posenc::paged_heads(cache.data(), cache_shape, moved),
+  posenc::rotate<halves>(posenc::heads_view(cache.data(), cache_shape, moved),
                          posenc::shift_rows(frequencies, deltas));
   auto const error_moved = error();
   std::printf("%zu of them moved by -16 positions where they lie: error %.5f (rounded twice)\n",

@@ -60,7 +60,7 @@ int main() {
       posenc::rotated<halves>(keys, key_columns{format, k_cache.data(), slots})
           .round<bfloat16>(posenc::rounding_points::separate_calls()),
       posenc::unrotated(
-          values, posenc::encoded_heads(format, at, {pages, page_tokens, heads, head_dim}, slots)));
+          values, posenc::heads_view(format, at, {pages, page_tokens, heads, head_dim}, slots)));
 
   // The same in separate calls: rotated to bfloat16, then converted number by number.
   std::vector<bfloat16> rotated(k.size());

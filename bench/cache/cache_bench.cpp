@@ -58,7 +58,7 @@
 namespace bench {
 namespace {
 
-using posenc::encoded_heads, posenc::halves, posenc::heads_view, posenc::rotated,
+using posenc::heads_view, posenc::halves, posenc::heads_view, posenc::rotated,
     posenc::rotation_of, posenc::unrotated;
 
 constexpr std::size_t head_dim = 128, q_heads = 32, kv_heads = 8, page_tokens = 16;
@@ -103,7 +103,7 @@ struct layer {
   heads_view<S> view(line_vector<S>& x, std::size_t heads) {
     return {x.data(), {tokens, heads, head_dim}};
   }
-  encoded_heads<Format> cache(line_vector<std::byte>& memory) {
+  heads_view<Format, in_pages> cache(line_vector<std::byte>& memory) {
     return {format, memory.data(), pages(), slots};
   }
   std::size_t heads() const { return tokens * (q_heads + 2 * kv_heads); }

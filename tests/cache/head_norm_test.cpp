@@ -169,7 +169,7 @@ void rounds_as_separate_calls(head_norm<T> const& norm) {
   std::vector<std::byte> memory(4 * all), expected(4 * all), other(4 * all);
   std::vector<std::int64_t> const slots{1, 0};
   posenc::pages_shape const pages{1, 2, heads, dim};
-  posenc::encoded_heads const cache(format, memory.data(), pages, slots),
+  posenc::heads_view const cache(format, memory.data(), pages, slots),
       wanted(format, expected.data(), pages, slots), unrounded(format, other.data(), pages, slots);
   write_step(rows, unrotated(b, wanted));
   auto const k = rotated<Layout>(source, cache).norm(norm);
@@ -287,7 +287,7 @@ void rounds_before_the_rotation_alone() {
   std::vector<std::vector<std::byte>> memory(3, std::vector<std::byte>(4 * all));
   std::vector<std::int64_t> const slots{1, 0};
   auto const cache = [&](std::size_t i) {
-    return posenc::encoded_heads(posenc::numbers_of<float>{}, memory[i].data(),
+    return posenc::heads_view(posenc::numbers_of<float>{}, memory[i].data(),
                                  posenc::pages_shape{1, 2, heads, dim}, slots);
   };
   heads_view<T const> const source(x.data(), shape);
@@ -317,7 +317,7 @@ TEST(rounding_points, are_the_formats_own_too) {
   auto const k = [&](std::vector<std::byte>& to) {
     return rotated<interleaved>(
                heads_view<float const>(x.data(), {1, 1, 512}),
-               posenc::encoded_heads(posenc::deepseek_v4{}, to.data(), {1, 1, 1, 512}, slot))
+               posenc::heads_view(posenc::deepseek_v4{}, to.data(), {1, 1, 1, 512}, slot))
         .block(posenc::rotary_block::last());
   };
   write_step(rows, k(a));

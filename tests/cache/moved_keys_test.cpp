@@ -26,7 +26,7 @@ namespace {
 using posenc::bfloat16;
 using posenc::cos_sin_rows;
 using posenc::deepseek_v4;
-using posenc::encoded_heads;
+using posenc::in_pages;
 using posenc::halves;
 using posenc::heads_view;
 using posenc::interleaved;
@@ -67,7 +67,7 @@ struct cached {
     if constexpr (posenc::scaled_format<F>) bytes += f.scale_bytes(dim);
     memory.resize(48 * bytes);
   }
-  auto heads() { return encoded_heads(format, memory.data(), pages, of_tokens); }
+  auto heads() { return heads_view(format, memory.data(), pages, of_tokens); }
   std::vector<float> read() {
     std::vector<float> result(all);
     for (std::size_t t = 0; t < tokens; ++t)
@@ -208,7 +208,7 @@ TEST(moved_keys, go_to_other_slots_of_their_pages) {
   std::vector<std::int64_t> const old_slots{4, 5, -1, 10}, new_slots{0, 1, 11, 9},
       shared{0, 5, 6, 7};
   auto const at = [&](std::vector<std::byte>& bytes, std::vector<std::int64_t> const& slots) {
-    return encoded_heads(posenc::q8_0{}, bytes.data(), {3, 4, 2, 64}, slots);
+    return heads_view(posenc::q8_0{}, bytes.data(), {3, 4, 2, 64}, slots);
   };
   auto const f = posenc::geometric(64, 1e4);
   auto const x = numbers::random<float>(4 * 2 * 64);
@@ -258,7 +258,7 @@ TEST(moved_keys, of_deepseek_v4_keep_their_codes) {
   std::vector<std::int64_t> const three{6, 1, 3};
   auto const x = numbers::random<bfloat16>(3 * 512);
   auto const f = posenc::geometric(64, 1e4);
-  encoded_heads const cache(deepseek_v4{}, memory.data(), shape, three);
+  heads_view const cache(deepseek_v4{}, memory.data(), shape, three);
   auto const write = [&](std::vector<std::int64_t> const& at) {
     write_step(cos_sin_rows(f, at),
                rotated<interleaved>(heads_view<bfloat16 const>(x.data(), {3, 1, 512}), cache)
@@ -266,7 +266,7 @@ TEST(moved_keys, of_deepseek_v4_keep_their_codes) {
   };
   write({10, 20, 30});
   auto const before = memory;
-  posenc::paged_heads const turning(reinterpret_cast<bfloat16*>(memory.data() + 448), {2, 4, 1, 64},
+  posenc::heads_view const turning(reinterpret_cast<bfloat16*>(memory.data() + 448), {2, 4, 1, 64},
                                     {.page = 292 * 4, .token = 288}, three);
   posenc::rotate<interleaved>(turning, shift_rows(f, std::vector{-5, -5, -5}));
   auto const moved = memory;
@@ -285,7 +285,7 @@ TEST(moved_keys, of_deepseek_v4_keep_their_codes) {
   std::vector<float> there(512), shifted(512);
   for (std::size_t t = 0; t < 3; ++t) {
     cache.read(t, 0, there);
-    encoded_heads(deepseek_v4{}, static_cast<void const*>(moved.data()), shape, three)
+    heads_view(deepseek_v4{}, static_cast<void const*>(moved.data()), shape, three)
         .read(t, 0, shifted);
     for (std::size_t d = 0; d < 512; ++d)
       ASSERT_NEAR(shifted[d], there[d], d < 448 ? 0 : 3 * std::sqrt(2.0) * 0x1p-8) << d;

@@ -27,14 +27,14 @@ namespace {
 using posenc::bfloat16;
 using posenc::both;
 using posenc::cos_sin_rows;
-using posenc::encoded_heads;
+using posenc::in_pages;
 using posenc::geometric;
 using posenc::half;
 using posenc::halves;
 using posenc::heads_view;
 using posenc::int8_per_head;
 using posenc::interleaved;
-using posenc::paged_heads;
+using posenc::in_pages;
 using posenc::pages_shape;
 using posenc::q8_0;
 using posenc::rotary_block;
@@ -108,7 +108,7 @@ void writes_what_separate_passes_write(F const& format, setting const& s, std::s
   std::vector<std::byte> memory(12 * s.heads * (bytes.codes.size() + bytes.scales.size()),
                                 std::byte{0xee});
   auto separate = memory;
-  encoded_heads const cache(format, memory.data(), s.pages(), s.of_tokens),
+  heads_view const cache(format, memory.data(), s.pages(), s.of_tokens),
       target(format, separate.data(), s.pages(), s.of_tokens);
   auto const before = k;
   write_step(rows, rotated<From, To>(heads_view<S const>(k.data(), s.shape()), cache)
@@ -159,7 +159,7 @@ TEST(write_step, scales_values_whose_type_does_not_change) {
     std::vector<T> pages(12 * s.heads * s.dim);
     cos_sin_rows const rows(geometric(s.dim, 1e4), s.positions);
     write_step(rows, unrotated(heads_view<T const>(v.data(), s.shape()),
-                               encoded_heads(posenc::numbers_of<T>{}, pages.data(), s.pages(), all))
+                               heads_view(posenc::numbers_of<T>{}, pages.data(), s.pages(), all))
                          .scale(0.3f));
     for (std::size_t i = 0; i < v.size(); ++i) {
       T expected;
@@ -181,7 +181,7 @@ TEST(write_step, writes_the_same_numbers_where_they_are_not_aligned) {
   auto const size = 12 * s.heads * s.dim * sizeof(bfloat16);
   std::vector<std::byte> memory(2 * size + 1);
   heads_view const keys(k.data(), s.shape());
-  encoded_heads const aligned(posenc::numbers_of<bfloat16>{}, memory.data(), s.pages(),
+  heads_view const aligned(posenc::numbers_of<bfloat16>{}, memory.data(), s.pages(),
                               s.of_tokens),
       odd(posenc::numbers_of<bfloat16>{}, memory.data() + size + 1, s.pages(), s.of_tokens);
   EXPECT_NE(aligned.numbers(0, 0).first, nullptr);
@@ -201,8 +201,8 @@ TEST(write_step, is_one_call_for_queries_keys_and_values) {
   auto const weight = numbers::random<float>(64, 4);
   cos_sin_rows const rows(geometric(64, 1e4), s.positions);
   std::vector<std::byte> k_memory(12 * 3 * 72), v_memory(12 * 3 * 64 / 32 * 34);
-  encoded_heads const k_cache(u8_per_head{}, k_memory.data(), s.pages(), s.of_tokens);
-  encoded_heads const v_cache(q8_0{}, v_memory.data(), s.pages(), s.of_tokens);
+  heads_view const k_cache(u8_per_head{}, k_memory.data(), s.pages(), s.of_tokens);
+  heads_view const v_cache(q8_0{}, v_memory.data(), s.pages(), s.of_tokens);
   heads_view const queries(q.data(), {5, 6, 64});
   auto const k_before = k, v_before = v;
   write_step(rows, rotation_of<halves>(queries).norm({weight, 1e-6f}).scale(0.125f),
@@ -278,8 +278,8 @@ TEST(write_step, writes_the_same_bytes_in_any_split) {
   cos_sin_rows const rows(geometric(64, 1e4), s.positions);
   auto const in = [&](auto const& split) {
     std::vector<std::byte> memory(2 * 12 * 9 * 72, std::byte{0xee});
-    encoded_heads const keys(u8_per_head{}, memory.data(), s.pages(), s.of_tokens);
-    encoded_heads const values(q8_0{}, memory.data() + 12 * 9 * 72, s.pages(), s.of_tokens);
+    heads_view const keys(u8_per_head{}, memory.data(), s.pages(), s.of_tokens);
+    heads_view const values(q8_0{}, memory.data() + 12 * 9 * 72, s.pages(), s.of_tokens);
     write_step(split, rows, rotated<halves>(view, keys), unrotated(view, values));
     return memory;
   };
@@ -314,7 +314,7 @@ TEST(write_step, rotates_in_place_and_writes_what_has_a_slot) {
       by_rotate<interleaved, interleaved>(k, s, rows, [](auto const& r) { return r.scale(2); });
   std::vector<bfloat16> pages(3 * 4 * 3 * 64, bfloat16(7.0f)), want = pages;
   heads_view const view(k.data(), s.shape());
-  paged_heads const cache(pages.data(), s.pages(), s.of_tokens),
+  heads_view const cache(pages.data(), s.pages(), s.of_tokens),
       wanted(want.data(), s.pages(), s.of_tokens);
   write_step(rows, rotated<interleaved>(view, both{view_sink(view), view_sink(cache)}).scale(2));
   EXPECT_TRUE(numbers::same_bits(k, expected));
@@ -352,11 +352,11 @@ TEST(write_step, keeps_tokens_in_order_where_slots_repeat) {
   cos_sin_rows const rows(geometric(64, 1e4), s.positions);
   std::vector<bfloat16> pages(3 * 4 * 3 * 64), in_parts = pages;
   heads_view<float const> const view(k.data(), s.shape());
-  write_step(rows, rotated<halves>(view, paged_heads(pages.data(), s.pages(), s.of_tokens)));
+  write_step(rows, rotated<halves>(view, heads_view(pages.data(), s.pages(), s.of_tokens)));
   executors::in_every_split([&](auto const& split) {
     std::ranges::fill(in_parts, bfloat16(0.0f));
     write_step(split, rows,
-               rotated<halves>(view, paged_heads(in_parts.data(), s.pages(), s.of_tokens)));
+               rotated<halves>(view, heads_view(in_parts.data(), s.pages(), s.of_tokens)));
     EXPECT_TRUE(numbers::same_bits(pages, in_parts));
   });
 }
@@ -373,7 +373,7 @@ TEST(write_step, refuses_bad_input_and_changes_nothing) {
       four(geometric(64, 1e4), std::vector{1, 2, 3, 4}), wide(geometric(66, 1e4), s.positions);
   heads_view const queries(q.data(), s.shape()), keys(k.data(), s.shape());
   std::vector<std::byte> far(memory.size());
-  encoded_heads const cache(u8_per_head{}, memory.data(), s.pages(), s.of_tokens),
+  heads_view const cache(u8_per_head{}, memory.data(), s.pages(), s.of_tokens),
       elsewhere(u8_per_head{}, far.data(), s.pages(), s.of_tokens);
   auto const refuses = [&](std::string const& message, auto const& some_rows, auto const& last) {
     EXPECT_EQ(message_of([&] { write_step(some_rows, rotated<halves>(queries), last); }), message);
@@ -391,14 +391,14 @@ TEST(write_step, refuses_bad_input_and_changes_nothing) {
       "64 and ";
   slots const fewer{1, 2, 3, 4};
   refuses(shape + std::string("4 x 3 of 64"), rows,
-          rotated<halves>(keys, encoded_heads(u8_per_head{}, memory.data(), s.pages(), fewer)));
+          rotated<halves>(keys, heads_view(u8_per_head{}, memory.data(), s.pages(), fewer)));
   refuses(shape + std::string("5 x 3 of 32"), rows,
-          unrotated(keys, encoded_heads(u8_per_head{}, memory.data(), {3, 4, 3, 32}, s.of_tokens)));
+          unrotated(keys, heads_view(u8_per_head{}, memory.data(), {3, 4, 3, 32}, s.of_tokens)));
   refuses(shape + std::string("5 x 2 of 64"), rows,
           rotated<halves>(keys, both{elsewhere, cache.slice_heads(1, 2)}));
   slots const twice{6, 7, 6, 0, 9};
-  refuses("posenc: encoded_heads: a slot must be written once, got slot 6 again for token 2", rows,
-          unrotated(keys, encoded_heads(u8_per_head{}, memory.data(), s.pages(), twice)));
+  refuses("posenc: heads_view: a slot must be written once, got slot 6 again for token 2", rows,
+          unrotated(keys, heads_view(u8_per_head{}, memory.data(), s.pages(), twice)));
   refuses(
       "posenc: rotary_block: the rotary block must lie within the head, got dims 2 to 66 of "
       "head_dim 64",
@@ -412,14 +412,14 @@ TEST(write_step, refuses_bad_input_and_changes_nothing) {
       "posenc: write_step: source and target must not overlap, unless they are the same heads";
   auto const targets = "posenc: write_step: targets of one set must not overlap each other";
   slots const four_slots{0, 1, 2, 3, -1};
-  encoded_heads const other(q8_0{}, memory.data() + 70, {1, 4, 3, 64}, four_slots);
+  heads_view const other(q8_0{}, memory.data() + 70, {1, 4, 3, 64}, four_slots);
   refuses(targets, rows, rotated<halves>(keys, both{cache, cache}));
   refuses(targets, rows,
           unrotated(keys, both{both{view_sink(keys), cache}, both{elsewhere, other}}));
   heads_view const shifted(k.data() + 64, {5, 2, 64}), first(k.data(), {5, 2, 64});
   refuses(same, rows, rotated<halves>(first, shifted));
   slots const in_order{0, 1, 2, 3, 4};
-  encoded_heads const over(posenc::numbers_of<float>{}, static_cast<void*>(k.data()), {1, 5, 3, 64},
+  heads_view const over(posenc::numbers_of<float>{}, static_cast<void*>(k.data()), {1, 5, 3, 64},
                            in_order);
   EXPECT_EQ(message_of([&] { write_step(rows, rotated<halves>(keys, over)); }), same);
   EXPECT_EQ(message_of(
@@ -441,7 +441,7 @@ TEST(write_step, takes_keys_and_values_that_share_pages) {
   constexpr std::ptrdiff_t page = 4 * 3 * 72;
   std::vector<std::byte> memory(3 * 2 * page);  // [page][keys, values]
   auto const at = [&](std::ptrdiff_t offset) {
-    return encoded_heads(u8_per_head{},
+    return heads_view(u8_per_head{},
                          posenc::bytes_at{memory.data() + offset, {2 * page, 3 * 72, 72}},
                          s.pages(), s.of_tokens);
   };
@@ -453,7 +453,7 @@ TEST(write_step, takes_keys_and_values_that_share_pages) {
             "");
   std::vector<bfloat16> pages(3 * 2 * 4 * 3 * 64);
   auto const half_of = [&](std::size_t first) {
-    return posenc::paged_heads(pages.data() + first * 4 * 3 * 64, s.pages(),
+    return posenc::heads_view(pages.data() + first * 4 * 3 * 64, s.pages(),
                                {2 * 4 * 3 * 64, 3 * 64, 64}, s.of_tokens);
   };
   EXPECT_NO_THROW(
@@ -487,7 +487,7 @@ TEST(write_step, of_nothing_does_nothing) {
   heads_view<float> const no_tokens(nullptr, {0, 3, 64}), no_heads(nullptr, {1, 0, 64});
   write_step(
       no_rows,
-      rotated<halves>(no_tokens, encoded_heads(u8_per_head{}, memory.data(), {1, 1, 3, 64}, none)),
+      rotated<halves>(no_tokens, heads_view(u8_per_head{}, memory.data(), {1, 1, 3, 64}, none)),
       unrotated(no_tokens, no_tokens));
   write_step(one, rotated<halves>(no_heads).norm({.kind = posenc::norm_kind::l2}));
 }

@@ -23,7 +23,7 @@
 
 namespace {
 
-using fuzz::must, posenc::encoded_heads, posenc::halves, posenc::heads_view;
+using fuzz::must, posenc::heads_view, posenc::halves, posenc::heads_view;
 
 // Not in a vector, whose capacity may be more.
 template <class T>
@@ -84,7 +84,7 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
   auto const before = memory.copy();
   std::copy(before.begin(), before.end(), expected.data.get());
   auto const cache_in = [&](exact<std::byte>& where) {
-    return encoded_heads(format, static_cast<void*>(where.data.get()), shape,
+    return heads_view(format, static_cast<void*>(where.data.get()), shape,
                          std::span(slots.data.get(), tokens));
   };
   bool const right =

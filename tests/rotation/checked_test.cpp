@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/heads_view.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -92,7 +92,7 @@ TEST(checked_heads, are_in_place_by_addresses_and_not_by_types) {
 
   std::vector<std::int64_t> const slots{0, 1};
   rotate<halves>(heads_view(paged.data(), {2, 3, 40}),
-                 posenc::paged_heads(paged.data(), {1, 2, 3, 40}, slots), rows);
+                 posenc::heads_view(paged.data(), {1, 2, 3, 40}, slots), rows);
   EXPECT_TRUE(numbers::same_bits(paged, expected));
 
   // Another stride of heads is another place.

@@ -85,8 +85,8 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// are computed with as float.
 ///
 ///     q [queries][heads][head_dim]      heads_view, or encoded()
-///     k [keys][kv_heads][head_dim]      keys and values: heads_view; or paged_heads, or a cache's
-///     v [keys][kv_heads][value_dim]     encoded_heads of any format, whose slots are in the order
+///     k [keys][kv_heads][head_dim]      keys and values: heads_view; or heads_view, or a cache's
+///     v [keys][kv_heads][value_dim]     heads_view of any format, whose slots are in the order
 ///                                       of the keys, and may be shared
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).

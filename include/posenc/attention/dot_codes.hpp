@@ -17,7 +17,7 @@
 #include "posenc/attention/run_reader.hpp"
 #include "posenc/cache/codes.hpp"
 #include "posenc/cache/float_formats.hpp"
-#include "posenc/cache/format.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"

@@ -38,7 +38,7 @@ struct found_in_detail {};  // so that attention finds what is below
 
 }  // namespace detail
 
-/// Keys or values, heads_view, paged_heads or encoded_heads, of which decoding may make rounded
+/// Keys or values, heads_view, heads_view or heads_view, of which decoding may make rounded
 /// products:
 ///
 ///     attention(q, dot_products(k), dot_products(v), encoding, options)

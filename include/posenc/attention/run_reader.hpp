@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/cache/format.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"

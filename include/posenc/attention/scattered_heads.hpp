@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "posenc/cache/encoded_heads.hpp"
+#include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
@@ -25,11 +25,11 @@ concept dot_source = requires {
 };
 }  // namespace detail
 
-/// Where keys and values may be: heads_view, paged_heads, or a cache's encoded_heads of any format;
+/// Where keys and values may be: heads_view, heads_view, or a cache's heads_view of any format;
 /// or dot_products of these.
 template <class V>
 concept attended_heads = std::same_as<V, heads_view<typename V::element_type>> ||
-    std::same_as<V, paged_heads<typename V::element_type>> || detail::encoded_source<V> ||
+    std::same_as<V, heads_view<typename V::element_type, in_pages>> || detail::encoded_source<V> ||
     detail::dot_source<V>;
 
 namespace detail {
@@ -80,7 +80,7 @@ using arithmetic_of = arithmetic_t<typename View::element_type>;
 
 heads_shape shape_of(auto const& x) noexcept { return {x.tokens(), x.heads(), x.head_dim()}; }
 
-/// Keys or values to be read. Those of paged_heads need memory for the offset of each token. Throws
+/// Keys or values to be read. Those of heads_view need memory for the offset of each token. Throws
 /// std::invalid_argument, in the name of a function, unless each has a slot.
 template <class S>
 heads_view<S const> to_read(char const*, char const*, heads_view<S> const& x,
@@ -88,7 +88,7 @@ heads_view<S const> to_read(char const*, char const*, heads_view<S> const& x,
   return x;
 }
 template <class S>
-scattered_heads<S const> to_read(char const* function, char const* what, paged_heads<S> const& x,
+scattered_heads<S const> to_read(char const* function, char const* what, heads_view<S, in_pages> const& x,
                                  std::vector<std::ptrdiff_t>& offsets) {
   offsets.resize(x.tokens());
   auto const* const first = x.tokens() == 0 ? nullptr : x.token(0);

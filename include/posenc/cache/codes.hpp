@@ -19,15 +19,6 @@ POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Calls each(i) for i < n, in blocks that compilers compute in registers.
-template <std::size_t Block = 32>
-[[gnu::always_inline]] inline void each_of(std::size_t n, auto const& each) noexcept {
-  auto const whole = n / Block * Block;
-  for (std::size_t i = 0; i < whole; i += Block)
-    for (std::size_t j = 0; j < Block; ++j) each(i + j);
-  for (auto i = whole; i < n; ++i) each(i);
-}
-
 /// The bits of one number, or of a register of them.
 template <class Number>
 struct code_bits : scalar_bits {};

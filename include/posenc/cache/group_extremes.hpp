@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include "posenc/cache/codes.hpp"
-#include "posenc/cache/format.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/registers.hpp"
