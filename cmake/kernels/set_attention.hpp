@@ -8,8 +8,8 @@
 #include <span>
 #include <type_traits>
 
-#include "posenc/attention/decode_products.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/decode/decode_products.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "set.hpp"
 

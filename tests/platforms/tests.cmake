@@ -32,7 +32,7 @@ target_link_libraries(posenc_googletest PUBLIC Threads::Threads)
 
 set(gtest posenc_googletest)
 include(rooms.cmake)
-foreach(room simd rows cache)
+foreach(room simd rows cache decode)
   posenc_test_room(${room} LABELS memory registers)
 endforeach()
 posenc_test_room(kernel LABELS registers FILES ${of_kernel})

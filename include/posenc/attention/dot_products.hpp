@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "posenc/attention/dot_groups.hpp"
-#include "posenc/attention/dot_kernels.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/scattered_heads.hpp"
 #include "posenc/cache/float_formats.hpp"
@@ -15,6 +13,8 @@
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/dot_groups.hpp"
+#include "posenc/decode/dot_kernels.hpp"
 #include "posenc/simd/for_dot_products.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -9,13 +9,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/attention/decode_products.hpp"
 #include "posenc/attention/scattered_heads.hpp"
 #include "posenc/attention/tile_panels.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/decode_products.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/tile.hpp"
 #include "posenc/softmax/softmax.hpp"

@@ -13,8 +13,6 @@
 #include <span>
 #include <vector>
 
-#include "posenc/attention/decode_products.hpp"
-#include "posenc/attention/run_reader.hpp"
 #include "posenc/cache/codes.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/core/format.hpp"
@@ -22,6 +20,8 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/decode_products.hpp"
+#include "posenc/decode/run_reader.hpp"
 
 POSENC_QUIET_BEGIN
 

@@ -1,7 +1,7 @@
 // The two products of decoding by the CPU's dot products, for dot_products.hpp.
 #pragma once
 
-#include "posenc/attention/dot_codes.hpp"
+#include "posenc/decode/dot_codes.hpp"
 
 #if defined(POSENC_HAS_DOT_PRODUCTS)
 
@@ -12,10 +12,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/attention/decode_products.hpp"
-#include "posenc/attention/run_reader.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/decode_products.hpp"
+#include "posenc/decode/run_reader.hpp"
 #include "posenc/simd/for_dot_products.hpp"
 #include "posenc/simd/lanes.hpp"
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/attention/run_reader.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/run_reader.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
