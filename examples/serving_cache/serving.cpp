@@ -12,7 +12,7 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/cache/write_step.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -23,8 +23,8 @@
 
 namespace {
 
-using posenc::heads_view, posenc::halves, posenc::heads_view, posenc::rotated,
-    posenc::rotation_of, posenc::unrotated;
+using posenc::heads_view, posenc::halves, posenc::rotated,
+    posenc::rotated, posenc::unrotated;
 
 constexpr std::size_t page_tokens = 16, pages = 24;
 constexpr float eps = 1e-6f;
@@ -130,7 +130,7 @@ class layer {
     }
     auto const rows = table_.rows(positions);  // once per step, for every layer
     auto const start = std::chrono::steady_clock::now();
-    auto const queries = rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
+    auto const queries = rotated<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
                              .block(block)
                              .norm({weight_, eps});
     auto const keys = rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
@@ -138,9 +138,9 @@ class layer {
                           .block(block)
                           .norm({weight_, eps});
     if constexpr (M.keys_are_values) {
-      posenc::write_step(rows, queries, keys);
+      posenc::rotate(rows, queries, keys);
     } else {
-      posenc::write_step(rows, queries, keys,
+      posenc::rotate(rows, queries, keys,
                          unrotated(heads_view(v.data(), {tokens, kv_heads, head_dim}),
                                    heads_view(v_format_, v_pages_.data(), shape, slots)));
     }
@@ -165,7 +165,7 @@ class layer {
           {.page = words * std::ptrdiff_t{page_tokens}, .token = of_head, .head = of_head}, slots);
       posenc::rotate<halves>(view, rows);
     } else {
-      posenc::write_step(rows,
+      posenc::rotate(rows,
                          rotated<halves>(heads_view(k_format_, k_pages_.data(), shape, slots)));
     }
   }

@@ -217,13 +217,13 @@ heads_view(Format, Void*, heads_shape, heads_strides)
 template <class Format, class Void, class Scales>
 heads_view(Format, Void*, heads_shape, heads_strides, Scales*, heads_strides)
     -> heads_view<detail::as_read<Format, Void>, at_strides>;
-template <class Format, class Void, class Slots>
+template <class Format, class Void, detail::slot_list Slots>
 heads_view(Format, Void*, pages_shape, Slots const&)
     -> heads_view<detail::as_read<Format, Void>, in_pages>;
-template <class Format, class Void, class Slots>
+template <class Format, class Void, detail::slot_list Slots>
 heads_view(Format, Void*, pages_shape, pages_strides, Slots const&)
     -> heads_view<detail::as_read<Format, Void>, in_pages>;
-template <class Format, class Void, class Scales, class Slots>
+template <class Format, class Void, class Scales, detail::slot_list Slots>
 heads_view(Format, Void*, pages_shape, pages_strides, Scales*, pages_strides, Slots const&)
     -> heads_view<detail::as_read<Format, Void>, in_pages>;
 

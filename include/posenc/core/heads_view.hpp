@@ -83,6 +83,9 @@ class heads_view<T, Address> : public Address::template of<T> {
   template <std::same_as<std::remove_const_t<T>> U>
   heads_view(heads_view<U, Address> const& other) noexcept : address(other) {}
 
+  /// The same, to be read alone.
+  heads_view<T const, Address> to_read() const noexcept { return *this; }
+
   std::size_t head_dim() const noexcept { return this->width(); }  ///< of each head, contiguous
   heads_shape shape() const noexcept {                             ///< [tokens][heads][head_dim]
     return {this->tokens(), this->heads(), head_dim()};
@@ -136,9 +139,9 @@ template <class T>
 heads_view(T*, heads_shape) -> heads_view<T>;
 template <class T>
 heads_view(T*, heads_shape, heads_strides) -> heads_view<T>;
-template <class T, class Slots>
+template <class T, detail::slot_list Slots>
 heads_view(T*, pages_shape, Slots const&) -> heads_view<T, in_pages>;
-template <class T, class Slots>
+template <class T, detail::slot_list Slots>
 heads_view(T*, pages_shape, pages_strides, Slots const&) -> heads_view<T, in_pages>;
 
 // clang-format off

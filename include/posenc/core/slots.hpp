@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,10 @@ std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> le
 }
 
 namespace detail {
+
+/// What may be slots; a view says of which type.
+template <class Slots>
+concept slot_list = requires(Slots const& slots) { std::data(slots), std::size(slots); };
 
 /// One beyond the run of neighbouring slots that begins at `first`.
 inline std::size_t end_of_run(std::span<std::int64_t const> slots, std::size_t first) noexcept {

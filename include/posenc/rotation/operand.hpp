@@ -42,12 +42,14 @@ concept unstorable = requires {
 template <class Rows, class Heads>
 concept rows_for = !unstorable<Heads> &&
                    std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
-/// Takes what arithmetic on Source gives: only numbers of double take double.
+/// Heads of double, which go with no others.
+template <class V>
+concept heads_of_double =
+    any_heads<V> && std::same_as<arithmetic_t<typename V::element_type>, double>;
+/// Takes what arithmetic on Source gives.
 template <class Target, class Source>
-concept takes_heads_of = head_sink<Target> &&
-    (std::same_as<typename real_of<Source>::type, float>
-         ? !requires { requires std::same_as<typename real_of<Target>::type, double>; }
-         : requires { requires std::same_as<typename real_of<Target>::type, double>; });
+concept takes_heads_of =
+    head_sink<Target> && any_heads<Source> && heads_of_double<Target> == heads_of_double<Source>;
 
 /// Says what is wrong with the types of an operand, if anything is.
 template <class From, class To, class Source, class Target>

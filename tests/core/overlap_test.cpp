@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
 
 namespace of_memory_range {

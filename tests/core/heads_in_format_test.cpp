@@ -19,7 +19,6 @@
 namespace of_encoded_heads {
 namespace {
 
-using posenc::bytes_at;
 using posenc::deepseek_v4;
 using posenc::in_pages;
 using posenc::int8_per_head;
@@ -79,8 +78,7 @@ void keeps_each_head_where_it_is(F const& format) {
       std::copy(bytes.scales.begin(), bytes.scales.end(),
                 expected.begin() + static_cast<std::ptrdiff_t>(page + 8 * size + within * rest));
       std::vector<float> read(64);
-      heads_view const to_read(format, static_cast<void const*>(memory.data()), three_pages,
-                                  all);
+      heads_view const to_read(format, static_cast<void const*>(memory.data()), three_pages, all);
       static_assert(std::is_same_v<decltype(to_read), heads_view<F const, in_pages> const>);
       to_read.read(t, h, read);
       EXPECT_EQ(read, through(format, head));
@@ -88,7 +86,7 @@ void keeps_each_head_where_it_is(F const& format) {
   EXPECT_EQ(memory, expected);
 }
 
-TEST(in_pages, keeps_each_head_where_it_is) {
+TEST(heads_in_format, keeps_each_head_where_it_is) {
   keeps_each_head_where_it_is(u8_per_head{});
   keeps_each_head_where_it_is(q8_0{});
   keeps_each_head_where_it_is(int8_per_head{});
@@ -99,7 +97,7 @@ TEST(in_pages, keeps_each_head_where_it_is) {
 }
 
 // 4 tokens of 576 bytes, then their scales.
-TEST(in_pages, has_the_page_of_deepseek_v4) {
+TEST(heads_in_format, has_the_page_of_deepseek_v4) {
   pages_shape const shape{2, 4, 1, 512};
   auto memory = memory_for(deepseek_v4{}, shape);
   EXPECT_EQ(memory.size(), 2u * 4 * 584);
@@ -113,12 +111,12 @@ TEST(in_pages, has_the_page_of_deepseek_v4) {
   EXPECT_EQ(memory, expected);
 }
 
-TEST(in_pages, takes_any_strides_and_scales_anywhere) {
+TEST(heads_in_format, takes_any_strides_and_scales_anywhere) {
   std::vector<std::byte> codes(3000), scales(400);
   slots const some{9, 2};
   // Pages of [heads][tokens], with gaps; scales backwards.
-  heads_view const x(int8_per_head{}, bytes_at{codes.data(), {700, 65, 300}},
-                        bytes_at{scales.data() + 300, {33, -8, 4}}, three_pages, some);
+  heads_view const x(int8_per_head{}, codes.data(), three_pages, {700, 65, 300},
+                     scales.data() + 300, {33, -8, 4}, some);
   auto const head = numbers::random<float>(64);
   x.write(0, 1, head);
   auto const bytes = encode(int8_per_head{}, head);
@@ -128,18 +126,19 @@ TEST(in_pages, takes_any_strides_and_scales_anywhere) {
       std::equal(bytes.scales.begin(), bytes.scales.end(), scales.begin() + 300 + 2 * 33 - 8 + 4));
   // In the same pages, behind 512 bytes of codes: 32 bytes.
   auto const in_pages = [&](std::ptrdiff_t first, std::ptrdiff_t page) {
-    heads_view(int8_per_head{}, bytes_at{codes.data(), {page, 128, 64}},
-                  bytes_at{codes.data() + first, {page, 8, 4}}, three_pages, some);
+    heads_view(int8_per_head{}, codes.data(), three_pages, {page, 128, 64}, codes.data() + first,
+               {page, 8, 4}, some);
   };
   EXPECT_NO_THROW(in_pages(512, 544));
   auto const overlap = "posenc: heads_view: scales must not overlap codes";
   EXPECT_EQ(message_of([&] { in_pages(511, 544); }), overlap);
   EXPECT_EQ(message_of([&] { in_pages(512, 543); }), overlap) << "into the next page";
   auto const& const_codes = codes;
-  static_assert(std::is_same_v<decltype(bytes_at{const_codes.data(), {}}), bytes_at<void const>>);
+  static_assert(std::is_same_v<decltype(heads_view(q8_0{}, const_codes.data(), three_pages, some)),
+                               heads_view<q8_0 const, posenc::in_pages>>);
 }
 
-TEST(in_pages, slices_heads) {
+TEST(heads_in_format, slices_heads) {
   auto memory = memory_for(int8_per_head{}, three_pages), sliced = memory;
   slots const all{11, 0, 3, 4};
   heads_view const whole(int8_per_head{}, memory.data(), three_pages, all),
@@ -155,7 +154,7 @@ TEST(in_pages, slices_heads) {
             "posenc: heads_view: a slice of heads must lie within [0, 2), got first 1, count 2");
 }
 
-TEST(in_pages, refuses_what_paged_heads_refuses_and_head_dims_that_a_format_has_not) {
+TEST(heads_in_format, refuses_what_paged_heads_refuses_and_head_dims_that_a_format_has_not) {
   auto memory = memory_for(q8_0{}, three_pages);
   auto const make = [&](pages_shape shape, slots const& some) {
     return message_of([&] { heads_view(q8_0{}, memory.data(), shape, some); });
@@ -170,7 +169,7 @@ TEST(in_pages, refuses_what_paged_heads_refuses_and_head_dims_that_a_format_has_
   EXPECT_EQ(make({3, 4, 2, 0}, {0}), "posenc: heads_view: head_dim must be positive, got 0");
   EXPECT_EQ(
       message_of([&] {
-        heads_view(q8_0{}, bytes_at{memory.data(), {500, 136, 68}}, three_pages, slots{0});
+        heads_view(q8_0{}, memory.data(), three_pages, {500, 136, 68}, slots{0});
       }),
       "posenc: heads_view: pages must not overlap, got pages of 544 elements with stride 500");
   void* const nowhere = nullptr;
@@ -179,7 +178,7 @@ TEST(in_pages, refuses_what_paged_heads_refuses_and_head_dims_that_a_format_has_
   EXPECT_NO_THROW(heads_view(q8_0{}, nowhere, {0, 4, 2, 64}, slots{-1}));
 }
 
-TEST(in_pages, tells_slots_that_are_written_twice) {
+TEST(heads_in_format, tells_slots_that_are_written_twice) {
   auto memory = memory_for(u8_per_head{}, three_pages);
   auto const again = [&](slots const& some) {
     return message_of([&] {

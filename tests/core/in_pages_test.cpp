@@ -25,12 +25,12 @@ using posenc::cos_sin_rows;
 using posenc::geometric;
 using posenc::halves;
 using posenc::heads_view;
-using posenc::interleaved;
 using posenc::in_pages;
+using posenc::interleaved;
 using posenc::pages_shape;
 using posenc::pages_strides;
 using posenc::rotate;
-using posenc::rotation_of;
+using posenc::rotated;
 
 using slots = std::vector<std::int64_t>;
 
@@ -72,7 +72,7 @@ TEST(in_pages, has_pages_of_any_number_of_tokens) {
   slots const all{0, 1, 6, 13, 24, 29};
   for (std::size_t const tokens : {1u, 2u, 3u, 6u, 8u, 12u}) {
     heads_view<float const, in_pages> const x(memory.data(), {32 / tokens + 1, tokens, 1, 2},
-                                     {static_cast<std::ptrdiff_t>(3 * tokens), 2, 2}, all);
+                                              {static_cast<std::ptrdiff_t>(3 * tokens), 2, 2}, all);
     for (std::size_t t = 0; t < all.size(); ++t) {
       auto const slot = static_cast<std::size_t>(all[t]), page = slot / tokens;
       EXPECT_EQ(x.token(t), memory.data() + page * 3 * tokens + slot % tokens * 2) << tokens;
@@ -121,7 +121,8 @@ TEST(in_pages, spans_all_of_its_pages) {
 TEST(in_pages, refuses_a_slot_beyond_the_last_page) {
   std::vector<float> memory(480);
   auto const expect = [&](pages_shape shape, slots const& some, std::string const& message) {
-    EXPECT_EQ(message_of([&] { heads_view<float, in_pages>(memory.data(), shape, some); }), message);
+    EXPECT_EQ(message_of([&] { heads_view<float, in_pages>(memory.data(), shape, some); }),
+              message);
   };
   expect(five_pages, {3, 20},
          "posenc: heads_view: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
@@ -151,7 +152,8 @@ TEST(in_pages, refuses_pages_that_overlap) {
                 heads_view<float const, in_pages>(memory.data(), five_pages, {stride, 8, 32}, none);
               }),
               message);
-    EXPECT_NO_THROW(heads_view<float, in_pages>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none))
+    EXPECT_NO_THROW(
+        (heads_view<float, in_pages>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none)))
         << "one page";
   }
   EXPECT_EQ(message_of([&] {
@@ -166,8 +168,8 @@ void expect_limit() {
   auto const limit = far / static_cast<std::ptrdiff_t>(sizeof(T));
   T element{};
   slots const none;
-  EXPECT_NO_THROW(heads_view<T, in_pages>(&element, {2, 1, 1, 8}, {limit - 8, 8, 8}, none));
-  EXPECT_NO_THROW(heads_view<T, in_pages>(&element, {3, 1, 1, 8}, {(limit - 8) / 2, 8, 8}, none));
+  EXPECT_NO_THROW((heads_view<T, in_pages>(&element, {2, 1, 1, 8}, {limit - 8, 8, 8}, none)));
+  EXPECT_NO_THROW((heads_view<T, in_pages>(&element, {3, 1, 1, 8}, {(limit - 8) / 2, 8, 8}, none)));
   auto const refused = [&](std::size_t pages, std::ptrdiff_t stride) {
     EXPECT_EQ(message_of([&] {
                 heads_view<T, in_pages>(&element, {pages, 1, 1, 8}, {stride, 8, 8}, none);
@@ -291,15 +293,15 @@ TEST(in_pages, turn_in_place_slot_by_slot) {
       cache<T> c, one_by_one, normed, normed_one_by_one;
       rotate<Layout>(c.at(strides, which), rows);
       auto const pages = normed.at(strides, which);
-      rotate(rows, rotation_of<Layout>(pages, pages).norm({weight, arithmetic_t<T>(1e-6)}));
+      rotate(rows, rotated<Layout>(pages, pages).norm({weight, arithmetic_t<T>(1e-6)}));
       for (std::size_t t = 0; t < which.size(); ++t) {
         if (which[t] < 0) continue;
         auto const at = static_cast<std::ptrdiff_t>(before) + offset(strides, which[t], 0);
         rotate<Layout>(heads_view<T>(one_by_one.memory.data() + at, {1, 3, 8}, {0, strides.head}),
                        rows.slice_tokens(t, 1));
         rotate(rows.slice_tokens(t, 1),
-               rotation_of<Layout>(heads_view<T>(normed_one_by_one.memory.data() + at, {1, 3, 8},
-                                                 {0, strides.head}))
+               rotated<Layout>(heads_view<T>(normed_one_by_one.memory.data() + at, {1, 3, 8},
+                                             {0, strides.head}))
                    .norm({weight, arithmetic_t<T>(1e-6)}));
       }
       EXPECT_TRUE(numbers::same_bits(c.memory, one_by_one.memory));
@@ -313,9 +315,9 @@ TEST(in_pages, take_queries_in_place_and_keys_to_the_cache_in_one_call) {
   slots const which{17, 2};
   cache<posenc::bfloat16> c, c_alone;
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{17, 2});
-  rotate(rows, rotation_of<halves>(numbers::view(q, 2, 8)).scale(0.5f),
-         rotation_of<halves, interleaved>(numbers::view(k, 2, 8), c.at(ways[1], which)));
-  rotate(rows, rotation_of<halves>(numbers::view(q_alone, 2, 8)).scale(0.5f));
+  rotate(rows, rotated<halves>(numbers::view(q, 2, 8)).scale(0.5f),
+         rotated<halves, interleaved>(numbers::view(k, 2, 8), c.at(ways[1], which)));
+  rotate(rows, rotated<halves>(numbers::view(q_alone, 2, 8)).scale(0.5f));
   rotate<halves, interleaved>(numbers::view(k, 2, 8), c_alone.at(ways[1], which), rows);
   EXPECT_TRUE(numbers::same_bits(q, q_alone));
   EXPECT_TRUE(numbers::same_bits(c.memory, c_alone.memory));
@@ -331,7 +333,7 @@ TEST(in_pages, of_padding_alone_are_left_as_they_are) {
   EXPECT_NO_THROW(rotate<halves>(pages, rows));
   EXPECT_NO_THROW((rotate<halves, interleaved>(pages, other.at(ways[0], padding), rows)));
   EXPECT_NO_THROW((rotate<interleaved, halves>(other.at(ways[3], padding), pages, rows)));
-  EXPECT_NO_THROW(rotate(rows, rotation_of<halves>(pages).norm({{}, 1}).scale(0)));
+  EXPECT_NO_THROW(rotate(rows, rotated<halves>(pages).norm({{}, 1}).scale(0)));
   EXPECT_TRUE(numbers::same_bits(c.memory, kept));
 }
 
@@ -371,8 +373,7 @@ TEST(in_pages, refuse_slots_that_are_written_to) {
             message);
   EXPECT_EQ(
       message_of([&] {
-        rotate(rows, rotation_of<halves>(c.at(ways[0], from)),
-               rotation_of<halves>(c.at(ways[0], to)));
+        rotate(rows, rotated<halves>(c.at(ways[0], from)), rotated<halves>(c.at(ways[0], to)));
       }),
       "posenc: rotate: heads that one rotation of a call writes must not overlap those of another");
   EXPECT_EQ(message_of([&] {
@@ -402,7 +403,8 @@ void expect_words_are(std::vector<std::int64_t> const& into) {
   for (std::size_t i = 0; i < words.size(); ++i) ASSERT_EQ(words[i], in_place[i].bits) << i;
   for (std::size_t i = 0; i < word_pages.size(); ++i) ASSERT_EQ(word_pages[i], pages[i].bits) << i;
   // [heads][tokens] in each page.
-  heads_view<as<Format>, in_pages> const strided(word_pages.data(), {5, 4, 3, 8}, {96, 8, 32}, into);
+  heads_view<as<Format>, in_pages> const strided(word_pages.data(), {5, 4, 3, 8}, {96, 8, 32},
+                                                 into);
   EXPECT_EQ(strided.head_stride(), 32);
 }
 
