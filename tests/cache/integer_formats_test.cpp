@@ -20,7 +20,7 @@
 namespace of_integer_formats {
 namespace {
 
-using posenc::in_pages;
+using posenc::heads_view;
 using posenc::half;
 using posenc::int8_per_head;
 using posenc::int8_static;

@@ -20,6 +20,9 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
+/// No norm, no rounding.
+struct nothing {};
+
 /// The numbers of L1 that a step has for some heads of a token.
 inline constexpr std::size_t most_head_dim = 4096;
 

@@ -18,6 +18,7 @@
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/norm_loops.hpp"
 #include "posenc/rotation/operand.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/numbers.hpp"
