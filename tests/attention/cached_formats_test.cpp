@@ -28,8 +28,8 @@
 namespace of_cached_formats {
 namespace {
 
-using posenc::in_pages;
 using posenc::heads_view;
+using posenc::in_pages;
 
 constexpr std::size_t keys = 37, kv_heads = 2, heads = 6;
 using slots = std::vector<std::int64_t>;
@@ -289,7 +289,8 @@ TEST(dot_products, are_of_views_of_bfloat16_in_pages_and_not) {
   auto const* const numbers = reinterpret_cast<posenc::bfloat16 const*>(cache.memory.data());
   heads_view<posenc::bfloat16 const> const view(numbers, {n, kv_heads, dim});
   is_near_doubles<false>(view, cache.read, 8, n, dim);
-  posenc::heads_view<posenc::bfloat16 const, posenc::in_pages> const paged(numbers, cache.shape, cache.order);
+  posenc::heads_view<posenc::bfloat16 const, posenc::in_pages> const paged(numbers, cache.shape,
+                                                                           cache.order);
   is_near_doubles<false>(paged, cache.read, 8, n, dim);
 }
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "posenc/attention/products.hpp"
 #include "posenc/attention/dense_heads.hpp"
+#include "posenc/attention/products.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q8_0.hpp"

@@ -15,9 +15,9 @@
 
 #include "posenc/cache/codes.hpp"
 #include "posenc/cache/float_formats.hpp"
-#include "posenc/core/format.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
