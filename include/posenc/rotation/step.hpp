@@ -44,7 +44,11 @@ class step {
       : heads_(operand), rows_(rows), first_dim_(first_dim), dim_(operand.source().head_dim()) {}
 
   void run(part_of_heads const& part) {
-    auto const most = std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
+    constexpr bool has_numbers_alone = has_numbers && writable_heads<Target>;
+    bool const usual = heads_.is_usual();
+    auto const most = has_numbers_alone && usual
+                          ? most_heads
+                          : std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
     for (auto token = part.token; token < part.token + part.tokens; ++token) {
       for (std::size_t done = 0, count; done < part.heads; done += count) {
         count = std::min(most, part.heads - done);
@@ -60,7 +64,7 @@ class step {
         if constexpr (writes_numbers) {
           // The kernel writes to the target, without a copy of floats in L1.
           auto const [to, to_stride] = numbers_at(heads_.target(), token, head);
-          if (to != nullptr && heads_.is_usual()) {
+          if (to != nullptr && usual) {
             by_kernel(token, from, stride, count, to, to_stride);
             continue;
           }
@@ -83,7 +87,9 @@ class step {
   template <class Heads>
   static auto numbers_at(Heads const& heads, std::size_t token, std::size_t head) noexcept {
     if constexpr (heads_of_numbers<Heads>) {
-      return std::pair(heads.has(token) ? heads.at(token, head) : nullptr, heads.head_stride());
+      auto* const first = heads.token(token);
+      auto const stride = heads.head_stride(), offset = static_cast<std::ptrdiff_t>(head) * stride;
+      return std::pair(first == nullptr ? nullptr : first + offset, stride);
     } else {
       return heads.numbers(token, head);
     }
