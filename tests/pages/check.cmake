@@ -2,7 +2,8 @@
 # - every link leads to a file, and to a heading of it if it names one;
 # - every preset in a command is one of CMakePresets.json, every program one of examples/ or bench/;
 # - every program of examples/ has a workflow, which examples/README.md names;
-# - lines end before column 101, but for the lines to be copied that begin with apt-get;
+# - lines end before column 101, but for rows of tables and the lines to be copied that begin with apt-get;
+# - numbers below 1 begin with their zero;
 # - the first page is at most 150 lines long, counts the models right and has bench/README.md's speeds;
 # - the changelog begins with the version of posenc/version.hpp, and vcpkg.json has it.
 # Run with cmake -P and SOURCE, the directory that holds README.md.
@@ -89,8 +90,11 @@ foreach(page IN LISTS pages)
     string(REGEX REPLACE "[^ -~]" "" ascii "${line}")
     string(LENGTH "${ascii}" length)
     math(EXPR length "${length} + (${bytes} - ${length}) / 3")
-    if(length GREATER 100 AND NOT line MATCHES "^apt-get ")
+    if(length GREATER 100 AND NOT line MATCHES "^(apt-get |[|])")
       string(APPEND wrong "\n  ${page}:${number} has ${length} columns")
+    endif()
+    if(line MATCHES "(^|[ (`+-])[.][0-9]")
+      string(APPEND wrong "\n  ${page}:${number} has a number without its zero")
     endif()
   endforeach()
   if(page STREQUAL "README.md")
@@ -126,14 +130,11 @@ function(speeds_of section type limits baselines ggmls)
         math(EXPR theirs "(10000 * ${theirs} + ${ours} / 2) / ${ours}")
         list(APPEND all_ggmls ${theirs})
       endif()
-      string(REGEX MATCH "· ([0-9]*)[.]([0-9]+)!? · ([0-9]*)[.]([0-9]+)" cell "${cell}")
+      string(REGEX MATCH "· ([0-9]+)[.]([0-9]+)!? · ([0-9]+)[.]([0-9]+)" cell "${cell}")
       string(SUBSTRING "${CMAKE_MATCH_2}0000" 0 4 limit)
       string(SUBSTRING "${CMAKE_MATCH_4}0000" 0 4 baseline)
-      set(limit "${CMAKE_MATCH_1}${limit}")
-      set(baseline "${CMAKE_MATCH_3}${baseline}")
-      string(REGEX REPLACE "^0+(.)" "\\1" limit "${limit}")  # 010 would be octal
-      string(REGEX REPLACE "^0+(.)" "\\1" baseline "${baseline}")
-      math(EXPR limit "100000000 / ${limit}")
+      math(EXPR limit "100000000 / (10000 * ${CMAKE_MATCH_1} + 1${limit} - 10000)")  # 0120 would be octal
+      math(EXPR baseline "10000 * ${CMAKE_MATCH_3} + 1${baseline} - 10000")
       list(APPEND all_limits ${limit})
       list(APPEND all_baselines ${baseline})
     endforeach()
