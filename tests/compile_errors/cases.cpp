@@ -1,7 +1,7 @@
 // What does not compile, each case alone with -Dcase_NAME. The sentence above a case, or above
 // several between #ifdef and #endif, is the compiler's first error.
 #include "posenc/analysis/distance_profile.hpp"
-#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/heads_view.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/query_key/remapped.hpp"
@@ -391,15 +391,15 @@ void use(std::uint16_t* words) { heads_view(words, {1, 2, 64}); }
 void use(std::uint16_t* words, cos_sin_view<float> const& rows) {
   rotate<halves>(heads_view(words, {1, 2, 64}), rows);
 }
-#elif defined case_paged_heads_of_words
+#elif defined case_heads_in_pages_of_words
 void use(std::uint16_t* words, std::span<std::int64_t const> slots) {
-  paged_heads(words, {8, 16, 2, 64}, slots);
+  heads_view(words, {8, 16, 2, 64}, slots);
 }
 #endif
 
-// posenc: the slots of paged_heads must be of std::int64_t
-#ifdef case_paged_heads_by_slots_of_int
-void use(float* pages, std::vector<int> const& slots) { paged_heads(pages, {8, 16, 2, 64}, slots); }
+// posenc: the slots of a heads_view must be of std::int64_t
+#ifdef case_heads_in_pages_by_slots_of_int
+void use(float* pages, std::vector<int> const& slots) { heads_view(pages, {8, 16, 2, 64}, slots); }
 #endif
 
 // posenc: heads that a rotation writes must not be const
@@ -419,7 +419,7 @@ void use(heads_view<float> const& k, heads_view<half const> const& to,
 void use(heads_view<double> const& q, cos_sin_view<float> const& rows) { rotate<halves>(q, rows); }
 #elif defined case_rotate_set_by_double_rows
 void use(heads_view<half> const& q, cos_sin_view<double> const& rows) {
-  rotate(rows, rotation_of<halves>(q));
+  rotate(rows, rotated<halves>(q));
 }
 #endif
 
@@ -440,8 +440,8 @@ void use(heads_view<float> const& k, cos_sin_view<float> const& rows) {
 }
 #elif defined case_rotate_without_layout
 void use(heads_view<float> const& q, cos_sin_view<float> const& rows) { rotate(q, rows); }
-#elif defined case_rotation_of_no_layout
-void use(heads_view<float> const& q) { rotation_of(q); }
+#elif defined case_rotated_in_no_layout
+void use(heads_view<float> const& q) { rotated(q); }
 #endif
 
 // compiles
