@@ -1,5 +1,5 @@
 // Bytes in registers, against plain loops: exact.
-#include "posenc/cache/codes.hpp"
+#include "posenc/simd/codes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,13 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "numbers.hpp"
 #include "posenc/core/storage.hpp"
-#include "posenc/simd/for_8_bits.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace codes {
@@ -65,7 +63,7 @@ TEST(codes, are_the_low_bytes_of_what_is_written_and_of_no_more) {
   for (std::size_t count = 0; count <= from.size(); ++count) {
     std::vector<std::byte> to(count + 2, std::byte{0x5a});
     posenc::detail::write_codes(std::span(from).first(count), to.data() + 1, [](auto const& x) {
-      return posenc::detail::nearest(x * decltype(x + x)(2'000'000.0f));
+      return posenc::detail::nearest(posenc::detail::product(x, 2'000'000.0f));
     });
     EXPECT_EQ(to.front(), std::byte{0x5a});
     EXPECT_EQ(to.back(), std::byte{0x5a}) << count;
@@ -80,10 +78,11 @@ TEST(codes, are_read_as_integers_and_no_more_is_written) {
   auto const from = all_bytes();
   for (std::size_t count = 0; count <= from.size(); ++count) {
     std::vector<float> of_signed(count + 1, 9.0f), of_unsigned(of_signed);
-    posenc::detail::read_codes(from.data(), std::span(of_signed).first(count),
-                               [](auto const& x) { return posenc::detail::signed_number(x); });
+    posenc::detail::read_codes<std::int8_t>(
+        from.data(), std::span(of_signed).first(count),
+        [](auto const& x) { return posenc::detail::float_of(x); });
     posenc::detail::read_codes(from.data(), std::span(of_unsigned).first(count),
-                               [](auto const& x) { return posenc::detail::unsigned_number(x); });
+                               [](auto const& x) { return posenc::detail::float_of(x); });
     EXPECT_EQ(of_signed.back(), 9.0f);
     EXPECT_EQ(of_unsigned.back(), 9.0f);
     for (std::size_t i = 0; i < count; ++i) {
@@ -106,34 +105,6 @@ TEST(codes, of_integers_load_as_numbers) {
       for (std::size_t j = 0; j < Lanes::size; ++j) {
         ASSERT_EQ(of_signed[j], static_cast<float>(as_signed(from[i + j])));
         ASSERT_EQ(of_unsigned[j], static_cast<float>(as_unsigned(from[i + j])));
-      }
-    }
-  });
-}
-
-// 2^-8 times the number of a code: sign, 4 exponent bits of bias 7, 3 fraction bits.
-float small_e4m3(std::byte code) {
-  auto const magnitude = as_unsigned(code) & 0x7f, exponent = magnitude >> 3;
-  if (magnitude == 0x7f) return std::numeric_limits<float>::quiet_NaN();
-  auto const x = exponent == 0
-                     ? std::ldexp(static_cast<float>(magnitude), -9 - 8)
-                     : std::ldexp(1 + static_cast<float>(magnitude % 8) / 8, exponent - 7 - 8);
-  return as_signed(code) < 0 ? -x : x;
-}
-
-TEST(codes, of_e4m3_load_as_numbers) {
-  auto const from = all_bytes();
-  in_every_width([&]<class Lanes>(Lanes) {
-    if constexpr (posenc::detail::loads_e4m3<Lanes>) {
-      for (std::size_t i = 0; i < 256; ++i) {
-        std::array<float, Lanes::size> found;
-        Lanes::store(found.data(), posenc::detail::e4m3_numbers<Lanes>(&from[i]));
-        for (std::size_t j = 0; j < Lanes::size; ++j) {
-          auto const expected = small_e4m3(from[i + j]);
-          auto const is_nan = (as_unsigned(from[i + j]) & 0x7f) == 0x7f;
-          ASSERT_TRUE(is_nan ? !posenc::is_finite(found[j]) : found[j] == expected)
-              << as_unsigned(from[i + j]) << ": " << found[j];
-        }
       }
     }
   });

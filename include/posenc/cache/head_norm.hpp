@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <span>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/rms_norm.hpp"
+#include "posenc/simd/codes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/head_norm.hpp"
 #include "posenc/cache/step_heads.hpp"
 #include "posenc/core/compiler.hpp"
@@ -22,6 +21,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rms_norm.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/simd/codes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

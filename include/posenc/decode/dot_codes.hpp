@@ -13,7 +13,6 @@
 #include <span>
 #include <vector>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/format.hpp"
 #include "posenc/cache/integer_formats.hpp"
@@ -22,6 +21,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/run_reader.hpp"
+#include "posenc/simd/codes.hpp"
 
 POSENC_QUIET_BEGIN
 

@@ -13,13 +13,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/run_reader.hpp"
+#include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
 
 POSENC_QUIET_BEGIN
