@@ -1,7 +1,7 @@
 // What the CPU's dot products read of queries, keys and values, for dot_kernels.hpp.
 #pragma once
 
-#include "posenc/simd/for_dot_products.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 #if defined(POSENC_HAS_DOT_PRODUCTS)
 

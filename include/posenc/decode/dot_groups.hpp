@@ -1,7 +1,7 @@
 // The two products of decoding q8_0 by the CPU's dot products, for dot_products.hpp.
 #pragma once
 
-#include "posenc/simd/for_dot_products.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 #if defined(POSENC_HAS_DOT_PRODUCTS)
 

@@ -13,10 +13,10 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_8_bits.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/registers.hpp"
+#include "posenc/simd/x86_8_bits.hpp"
 
 POSENC_QUIET_BEGIN
 

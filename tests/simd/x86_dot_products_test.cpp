@@ -1,5 +1,5 @@
 // Orders of bytes and words, and dot products, against plain loops: exact.
-#include "posenc/simd/for_dot_products.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 
 #if defined(POSENC_HAS_DOT_PRODUCTS)
 
-namespace for_dot_products {
+namespace x86_dot_products {
 namespace {
 
 using namespace posenc::detail;
@@ -204,6 +204,6 @@ TEST(integer_sums, add_four_products) {
 }
 
 }  // namespace
-}  // namespace for_dot_products
+}  // namespace x86_dot_products
 
 #endif
