@@ -45,7 +45,7 @@ int main() {
   std::ranges::shuffle(slots, random);
   slots.resize(tokens);
   posenc::pages_shape const shape{pages, page_tokens, kv_heads, head_dim};
-  posenc::paged_heads const keys(k.data(), shape, slots), values(v.data(), shape, slots);
+  posenc::heads_view const keys(k.data(), shape, slots), values(v.data(), shape, slots);
   heads_view const all(q.data(), {tokens, heads, head_dim});
   posenc::scheme const encoding(posenc::rope<posenc::halves>(posenc::geometric(head_dim, 5e5)),
                                 posenc::alibi(heads));

@@ -15,7 +15,7 @@
 
 namespace {
 
-using posenc::as, posenc::bfloat16, posenc::heads_view, posenc::rotation_of;
+using posenc::as, posenc::bfloat16, posenc::heads_view, posenc::rotated;
 using words = heads_view<as<bfloat16>>;
 
 void norm_and_rotate(words query, words key, std::span<float const> q_weight,
@@ -26,8 +26,8 @@ void norm_and_rotate(words query, words key, std::span<float const> q_weight,
   memory.resize(position_ids.size() * cos_sin_cache.rotary_dim());
   auto const rows = cos_sin_cache.write(position_ids, memory.data());
   auto const rotate_pairs = [&]<class Layout>(Layout) {
-    posenc::rotate(rows, rotation_of<Layout>(query).norm({q_weight, eps}),
-                   rotation_of<Layout>(key).norm({k_weight, eps}));
+    posenc::rotate(rows, rotated<Layout>(query).norm({q_weight, eps}),
+                   rotated<Layout>(key).norm({k_weight, eps}));
   };
   is_neox ? rotate_pairs(posenc::halves{}) : rotate_pairs(posenc::interleaved{});
 }

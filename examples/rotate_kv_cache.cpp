@@ -17,7 +17,7 @@
 
 namespace {
 
-using posenc::bfloat16, posenc::halves, posenc::heads_view, posenc::rotation_of;
+using posenc::bfloat16, posenc::halves, posenc::heads_view, posenc::rotated;
 
 constexpr std::size_t pages = 4, page_tokens = 16, tokens = pages * page_tokens, q_heads = 8,
                       kv_heads = 4, head_dim = 128;
@@ -64,11 +64,11 @@ int main() {
   for (auto* const x : {&q, &k, &weight}) std::ranges::generate(*x, [&] { return normal(random); });
   auto const rows = table.rows(positions);  // once per step, for every layer
   posenc::rotate(rows,
-                 rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
+                 rotated<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
                      .norm({weight, eps})
                      .scale(1 / std::sqrt(128.0f)),
-                 rotation_of<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
-                                     posenc::paged_heads(cache.data(), cache_shape, slots))
+                 rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
+                                     posenc::heads_view(cache.data(), cache_shape, slots))
                      .norm({weight, eps}));
 
   // Largest error of the cache, as a part of the largest key.
@@ -102,7 +102,7 @@ int main() {
     if (slots[t] / 16 == 2) moved.push_back(slots[t]), positions[t] -= 16;
   }
   std::vector<std::int64_t> const deltas(moved.size(), -16);
-  posenc::rotate<halves>(posenc::paged_heads(cache.data(), cache_shape, moved),
+  posenc::rotate<halves>(posenc::heads_view(cache.data(), cache_shape, moved),
                          posenc::shift_rows(frequencies, deltas));
   auto const error_moved = error();
   std::printf("%zu of them moved by -16 positions where they lie: error %.5f (rounded twice)\n",

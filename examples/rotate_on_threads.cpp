@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/rotate_in_tasks.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
 namespace {
 
-using posenc::bfloat16, posenc::heads_view, posenc::halves, posenc::rotation_of;
+using posenc::bfloat16, posenc::heads_view, posenc::halves, posenc::rotated;
 
 // An executor: the caller and n - 1 threads run a task each. An engine hands them to its own pool
 // instead, which has its threads already: pool.parallel_for(n, run).
@@ -45,8 +45,8 @@ int main() {
 
   auto const threads = std::max(2u, std::thread::hardware_concurrency());
   posenc::rotate(posenc::tasks(threads, run_on_threads), rows,
-                 rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim})),
-                 rotation_of<halves>(heads_view(k.data(), {tokens, k_heads, head_dim})));
+                 rotated<halves>(heads_view(q.data(), {tokens, q_heads, head_dim})),
+                 rotated<halves>(heads_view(k.data(), {tokens, k_heads, head_dim})));
 
   auto const same_bits = [](auto const& a, auto const& b) {
     return std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0;

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/rotate_in_tasks.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
 namespace {
 
-using posenc::bfloat16, posenc::heads_view, posenc::halves, posenc::rotation_of;
+using posenc::bfloat16, posenc::heads_view, posenc::halves, posenc::rotated;
 
 // An executor. A task throws nothing, so it may run in a parallel region.
 void run_in_parallel(std::size_t n, posenc::task const& run) {
@@ -45,8 +45,8 @@ int main() {
   // More tasks than threads, so that a thread that is held up leaves its work to others.
   auto const tasks = 4 * static_cast<std::size_t>(omp_get_max_threads());
   posenc::rotate(posenc::tasks(tasks, run_in_parallel), rows,
-                 rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim})),
-                 rotation_of<halves>(heads_view(k.data(), {tokens, k_heads, head_dim})));
+                 rotated<halves>(heads_view(q.data(), {tokens, q_heads, head_dim})),
+                 rotated<halves>(heads_view(k.data(), {tokens, k_heads, head_dim})));
 
   auto const same_bits = [](auto const& a, auto const& b) {
     return std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0;

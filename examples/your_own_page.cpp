@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "posenc/cache/float_formats.hpp"
-#include "posenc/cache/write_step.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -52,15 +51,15 @@ int main() {
 
   heads_view<bfloat16 const> const keys(k.data(), {tokens, heads, head_dim}),
       values(v.data(), {tokens, heads, head_dim});
-  posenc::bytes_at const at{v_cache.data(),
-                            {heads * page_tokens * head_dim, head_dim, page_tokens * head_dim}};
+  posenc::pages_strides const strides{heads * page_tokens * head_dim, head_dim,
+                                      page_tokens * head_dim};
   // vLLM rotates in bfloat16 first, in a call of its own.
-  posenc::write_step(
-      rows,
-      posenc::rotated<halves>(keys, key_columns{format, k_cache.data(), slots})
-          .round<bfloat16>(posenc::rounding_points::separate_calls()),
-      posenc::unrotated(
-          values, posenc::encoded_heads(format, at, {pages, page_tokens, heads, head_dim}, slots)));
+  posenc::rotate(rows,
+                 posenc::rotated<halves>(keys, key_columns{format, k_cache.data(), slots})
+                     .round<bfloat16>(posenc::rounding_points::separate_calls()),
+                 posenc::unrotated(values, posenc::heads_view(format, v_cache.data(),
+                                                              {pages, page_tokens, heads, head_dim},
+                                                              strides, slots)));
 
   // The same in separate calls: rotated to bfloat16, then converted number by number.
   std::vector<bfloat16> rotated(k.size());

@@ -10,9 +10,9 @@
 
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/dot_products.hpp"
-#include "posenc/cache/encoded_heads.hpp"
-#include "posenc/cache/format.hpp"
-#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/heads_in_format.hpp"
+#include "posenc/core/format.hpp"
+#include "posenc/core/heads_view.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "prompt.hpp"
 #include "report/buffer.hpp"
@@ -38,7 +38,7 @@ struct cache {
   posenc::heads_view<T const> view(std::vector<T> const& of) const {
     return {of.data(), {keys, kv_heads, attended_dim}};
   }
-  posenc::paged_heads<T const> paged(std::vector<T> const& of) const {
+  posenc::heads_view<T const, posenc::in_pages> paged(std::vector<T> const& of) const {
     return {of.data(), {keys / page_tokens, page_tokens, kv_heads, attended_dim}, slots};
   }
   void decode() { posenc::attention(query(), view(k), view(v), posenc::nope(), {}, workspace); }
@@ -71,7 +71,7 @@ struct encoded_cache {
         slots(slots_of_pages(n)) {
     auto const& all = tile<float>();
     for (auto* const part : {&k, &v}) {
-      posenc::encoded_heads const to(format, static_cast<void*>(part->data()), shape, slots);
+      posenc::heads_view const to(format, static_cast<void*>(part->data()), shape, slots);
       for (std::size_t i = 0; i < n * kv_heads; ++i)
         to.write(i / kv_heads, i % kv_heads,
                  std::span(all).subspan(i * 31 % (all.size() - attended_dim), attended_dim));
@@ -85,7 +85,7 @@ struct encoded_cache {
   }
   std::array<std::span<std::byte const>, 2> parts() const { return {k, v}; }
   auto view(std::vector<std::byte> const& of) const {
-    return posenc::encoded_heads(format, static_cast<void const*>(of.data()), shape, slots);
+    return posenc::heads_view(format, static_cast<void const*>(of.data()), shape, slots);
   }
   void decode() {
     posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}), view(k),

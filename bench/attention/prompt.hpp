@@ -11,7 +11,7 @@
 
 #include "baselines.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/heads_view.hpp"
 #include "report/buffer.hpp"
 
 namespace bench {
@@ -57,7 +57,7 @@ struct prompt {
     return {x.v.data(), {tokens, kv_heads, attended_dim}};
   }
   /// The numbers of k or v, of n in whole pages, as if their tokens were in other places.
-  posenc::paged_heads<float const> paged(matrix const& of) const {
+  posenc::heads_view<float const, posenc::in_pages> paged(matrix const& of) const {
     return {of.data(), {tokens / page_tokens, page_tokens, kv_heads, attended_dim}, slots};
   }
   std::size_t visible() const { return heads * tokens * (tokens + 1) / 2; }

@@ -47,7 +47,7 @@
 
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/cache/write_step.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -58,8 +58,8 @@
 namespace bench {
 namespace {
 
-using posenc::encoded_heads, posenc::halves, posenc::heads_view, posenc::rotated,
-    posenc::rotation_of, posenc::unrotated;
+using posenc::heads_view, posenc::halves, posenc::rotated,
+    posenc::rotated, posenc::unrotated;
 
 constexpr std::size_t head_dim = 128, q_heads = 32, kv_heads = 8, page_tokens = 16;
 constexpr float eps = 1e-6f;
@@ -103,30 +103,30 @@ struct layer {
   heads_view<S> view(line_vector<S>& x, std::size_t heads) {
     return {x.data(), {tokens, heads, head_dim}};
   }
-  encoded_heads<Format> cache(line_vector<std::byte>& memory) {
+  heads_view<Format, in_pages> cache(line_vector<std::byte>& memory) {
     return {format, memory.data(), pages(), slots};
   }
   std::size_t heads() const { return tokens * (q_heads + 2 * kv_heads); }
 
   void step() {
-    posenc::write_step(rows, rotation_of<halves>(view(q, q_heads)).norm({weight, eps}),
+    posenc::rotate(rows, rotated<halves>(view(q, q_heads)).norm({weight, eps}),
                        rotated<halves>(view(k, kv_heads), cache(k_pages)).norm({weight, eps}),
                        unrotated(view(v, kv_heads), cache(v_pages)));
   }
   void rotate_alone() {
-    posenc::rotate(rows, rotation_of<halves>(view(q, q_heads)).norm({weight, eps}),
-                   rotation_of<halves>(view(k, kv_heads)).norm({weight, eps}));
+    posenc::rotate(rows, rotated<halves>(view(q, q_heads)).norm({weight, eps}),
+                   rotated<halves>(view(k, kv_heads)).norm({weight, eps}));
   }
   // Norm, rotation and encoding one after another, each posenc's.
   void separate_passes() {
     auto const queries = view(q, q_heads);
     heads_view<float> const keys(rotated_keys.data(), {tokens, kv_heads, head_dim});
-    posenc::write_step(rows, unrotated(queries, queries).norm({weight, eps}));
+    posenc::rotate(rows, unrotated(queries, queries).norm({weight, eps}));
     posenc::rotate<halves>(queries, rows);
-    posenc::write_step(rows, unrotated(view(k, kv_heads), keys).norm({weight, eps}));
+    posenc::rotate(rows, unrotated(view(k, kv_heads), keys).norm({weight, eps}));
     posenc::rotate<halves>(keys, rows);
-    posenc::write_step(rows, unrotated(keys, cache(k_pages)));
-    posenc::write_step(rows, unrotated(view(v, kv_heads), cache(v_pages)));
+    posenc::rotate(rows, unrotated(keys, cache(k_pages)));
+    posenc::rotate(rows, unrotated(view(v, kv_heads), cache(v_pages)));
   }
   // What a compiler makes of the formula, head by head.
   void plain_loop() {

@@ -20,7 +20,7 @@ namespace bench {
 namespace {
 
 using posenc::bfloat16, posenc::halves, posenc::heads_view, posenc::interleaved,
-    posenc::rotation_of;
+    posenc::rotated;
 
 constexpr std::size_t head_dim = 128;
 
@@ -122,7 +122,7 @@ void add_fused(report& r, table const* t, working_set const& set) {
   c.ways = {passes_of([=] {
     posenc::rotate(
         x->from.rows(),
-        rotation_of<halves>(x->source(), x->target()).norm({*weight, eps}).scale(factor));
+        rotated<halves>(x->source(), x->target()).norm({*weight, eps}).scale(factor));
   })};
   r.add(std::move(c));
 }

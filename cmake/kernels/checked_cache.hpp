@@ -7,7 +7,7 @@
 
 #include "checked_heads.hpp"
 #include "handles.hpp"
-#include "posenc/cache/encoded_heads.hpp"
+#include "posenc/core/heads_in_format.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/core/bit_cast.hpp"

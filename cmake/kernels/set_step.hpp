@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "posenc/cache/float_formats.hpp"
-#include "posenc/cache/head_norm.hpp"
+#include "posenc/rotation/head_norm.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/cache/write_step.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "set.hpp"
 
 namespace posenc_kernels {

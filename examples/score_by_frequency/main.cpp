@@ -130,7 +130,7 @@ rotation rotation_of_model([[maybe_unused]] options const& o,
 #endif
 }
 
-rotation rotation_of(options const& o, std::size_t head_dim) {
+rotation rotated(options const& o, std::size_t head_dim) {
   rotation result{posenc::geometric(o.rotary_dim.value_or(head_dim), o.base.value_or(10'000.0)),
                   posenc::halves{}};
   if (o.layout == "interleaved") result.layout = posenc::interleaved{};
@@ -258,7 +258,7 @@ void run(options const& o) {
   auto how = of_model;
   if (o.q.empty()) {
     if (head_dim == 0) head_dim = 128;
-    if (!how) how = rotation_of(o, head_dim);
+    if (!how) how = rotated(o, head_dim);
     made = make_previous_token_head(q, k, *how, head_dim);
   } else {
     q = read_heads(o.q, head_dim);
@@ -278,7 +278,7 @@ void run(options const& o) {
   if (o.head >= q.heads)
     throw std::runtime_error("--head must be below " + std::to_string(q.heads) + ", got " +
                              std::to_string(o.head));
-  if (!how) how = rotation_of(o, q.head_dim);
+  if (!how) how = rotated(o, q.head_dim);
   if (o.attends_by) return show_places(o, *how, q, k, style);
   result r;
   r.context = o.context.value_or(usual_context);

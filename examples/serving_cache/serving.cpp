@@ -12,8 +12,8 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/cache/write_step.hpp"
-#include "posenc/core/paged_heads.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/core/heads_view.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotary_block.hpp"
@@ -23,8 +23,8 @@
 
 namespace {
 
-using posenc::encoded_heads, posenc::halves, posenc::heads_view, posenc::rotated,
-    posenc::rotation_of, posenc::unrotated;
+using posenc::heads_view, posenc::halves, posenc::rotated,
+    posenc::rotated, posenc::unrotated;
 
 constexpr std::size_t page_tokens = 16, pages = 24;
 constexpr float eps = 1e-6f;
@@ -130,19 +130,19 @@ class layer {
     }
     auto const rows = table_.rows(positions);  // once per step, for every layer
     auto const start = std::chrono::steady_clock::now();
-    auto const queries = rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
+    auto const queries = rotated<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
                              .block(block)
                              .norm({weight_, eps});
     auto const keys = rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
-                                      encoded_heads(k_format_, k_pages_.data(), shape, slots))
+                                      heads_view(k_format_, k_pages_.data(), shape, slots))
                           .block(block)
                           .norm({weight_, eps});
     if constexpr (M.keys_are_values) {
-      posenc::write_step(rows, queries, keys);
+      posenc::rotate(rows, queries, keys);
     } else {
-      posenc::write_step(rows, queries, keys,
+      posenc::rotate(rows, queries, keys,
                          unrotated(heads_view(v.data(), {tokens, kv_heads, head_dim}),
-                                   encoded_heads(v_format_, v_pages_.data(), shape, slots)));
+                                   heads_view(v_format_, v_pages_.data(), shape, slots)));
     }
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     written_ += tokens;
@@ -159,14 +159,14 @@ class layer {
       auto const plain = head_dim - Format::rotary;
       auto const words = static_cast<std::ptrdiff_t>(bytes() / 2),
                  of_head = static_cast<std::ptrdiff_t>(k_format_.bytes(head_dim) / 2);
-      posenc::paged_heads<posenc::bfloat16> const view(
+      posenc::heads_view<posenc::bfloat16, posenc::in_pages> const view(
           reinterpret_cast<posenc::bfloat16*>(k_pages_.data() + plain),
           {pages, page_tokens, 1, Format::rotary},
           {.page = words * std::ptrdiff_t{page_tokens}, .token = of_head, .head = of_head}, slots);
       posenc::rotate<halves>(view, rows);
     } else {
-      posenc::write_step(rows,
-                         rotated<halves>(encoded_heads(k_format_, k_pages_.data(), shape, slots)));
+      posenc::rotate(rows,
+                         rotated<halves>(heads_view(k_format_, k_pages_.data(), shape, slots)));
     }
   }
 
@@ -174,8 +174,8 @@ class layer {
   void attend(sequence const& s, std::span<float const> q) {
     std::vector<std::int64_t> slots;
     for (auto const& t : s) slots.push_back(t.slot);
-    auto const k = encoded_heads(k_format_, k_pages_.data(), shape, slots),
-               v = encoded_heads(v_format_, (M.keys_are_values ? k_pages_ : v_pages_).data(), shape,
+    auto const k = heads_view(k_format_, k_pages_.data(), shape, slots),
+               v = heads_view(v_format_, (M.keys_are_values ? k_pages_ : v_pages_).data(), shape,
                                  slots);
     auto const result = posenc::attention(heads_view<float const>(q.data(), {1, q_heads, head_dim}),
                                           k, v, posenc::nope(), {.keys_are_encoded = true});

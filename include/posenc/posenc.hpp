@@ -8,9 +8,13 @@
 #include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
 #include "posenc/core/adjust_scores.hpp"   // site 3 on a row of scores
 #include "posenc/core/encoding_check.hpp"  // one-sentence errors for wrong signatures
-#include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
-#include "posenc/core/paged_heads.hpp"     // the same in a paged cache
-#include "posenc/core/memory_range.hpp"    // addresses; whether heads of two views share a byte
+#include "posenc/core/heads_view.hpp"      // the view of heads: numbers in a format at an address
+#include "posenc/core/at_strides.hpp"      // an address: strides of tokens and heads
+#include "posenc/core/in_pages.hpp"        // an address: slots in the pages of a cache
+#include "posenc/core/slots.hpp"           // slots from a block table
+#include "posenc/core/format.hpp"          // what a format is; one of your own
+#include "posenc/core/heads_in_format.hpp" // heads in a format
+#include "posenc/core/overlap.hpp"         // whether heads of two views share a byte
 #include "posenc/core/positions.hpp"       // positions of tokens; lists as arguments, in braces
 #include "posenc/core/score_row.hpp"       // the inputs of sites 3 and 4: a row; its statistics
 #include "posenc/core/storage.hpp"         // float, double, half, bfloat16; an engine's own types
@@ -48,20 +52,13 @@
 // rotation: layouts, and the kernel (xsimd)
 #include "posenc/rotation/layout.hpp"                 // halves, interleaved
 #include "posenc/rotation/rotary_block.hpp"           // which dims of a head are rotated
-#include "posenc/rotation/rms_norm.hpp"               // the norm of a head before its rotation
-#include "posenc/rotation/rotation.hpp"               // one set of heads, norm and scale
-#include "posenc/rotation/rotate.hpp"                 // the rotation itself
-#include "posenc/rotation/rotate_in_tasks.hpp"        // the same in tasks, for an engine's threads
+#include "posenc/rotation/head_norm.hpp"              // the norms of engines; where they round
+#include "posenc/rotation/head_sink.hpp"              // who takes heads: a struct of your own
+#include "posenc/rotation/operand.hpp"                // one set of heads: norm, scale, rounding
+#include "posenc/rotation/rotate.hpp"                 // the rotation itself: q, k, v in one call
 #include "posenc/rotation/relayout.hpp"               // heads, caches, weights: to the other layout
 
-// cache: a step in one pass, into the formats that engines store
-#include "posenc/cache/write_step.hpp"       // norm, rotate, round, write: q, k, v in one call
-#include "posenc/cache/step_heads.hpp"       // one set of its heads
-#include "posenc/cache/head_sink.hpp"        // who takes them: a struct of your own
-#include "posenc/cache/head_norm.hpp"        // the norms of engines; where they round
-#include "posenc/cache/encoded_heads.hpp"    // heads in pages of any format
-#include "posenc/cache/format.hpp"           // what a format is; one of your own
-#include "posenc/cache/bytes_at.hpp"         // where the bytes of pages are
+// cache: the formats that engines store heads in
 #include "posenc/cache/integer_formats.hpp"  // OpenVINO's u8, vLLM's and MLAS's int8
 #include "posenc/cache/q8_0.hpp"             // ggml's
 #include "posenc/cache/float_formats.hpp"    // bfloat16 and others, E4M3, DeepSeek V4's page
@@ -104,7 +101,7 @@
 #include "posenc/attention/arguments.hpp"          // its options
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
 #include "posenc/attention/reference.hpp"          // a paragraph a site, to read
-#include "posenc/attention/scattered_heads.hpp"    // where its keys and values may be
+#include "posenc/attention/dense_heads.hpp"        // copies of heads to compute with
 #include "posenc/attention/block_attention.hpp"    // its result
 #include "posenc/attention/attention.hpp"          // the same in blocks, and in tasks
 #include "posenc/attention/dot_products.hpp"       // of the CPU's own, where a caller names them

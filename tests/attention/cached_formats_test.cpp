@@ -28,7 +28,7 @@
 namespace of_cached_formats {
 namespace {
 
-using posenc::encoded_heads;
+using posenc::in_pages;
 using posenc::heads_view;
 
 constexpr std::size_t keys = 37, kv_heads = 2, heads = 6;
@@ -57,14 +57,14 @@ void attends_to(F const& format, auto const& encoding, std::size_t queries, std:
   std::vector<std::byte> memory(10 * 4 * kv_heads * bytes);
   slots order;
   for (std::int64_t t = 0; t < static_cast<std::int64_t>(keys); ++t) order.push_back(t * 7 % 40);
-  encoded_heads const write(format, memory.data(), shape, order);
+  heads_view const write(format, memory.data(), shape, order);
   std::vector<float> read(keys * kv_heads * dim);
   for (std::size_t i = 0; i < keys * kv_heads; ++i) {
     auto const head = std::span(k).subspan(i * dim, dim);
     write.write(i / kv_heads, i % kv_heads, head);
     write.read(i / kv_heads, i % kv_heads, std::span(read).subspan(i * dim, dim));
   }
-  encoded_heads const cache(format, static_cast<void const*>(memory.data()), shape, order);
+  heads_view const cache(format, static_cast<void const*>(memory.data()), shape, order);
   heads_view<float const> const view(read.data(), {keys, kv_heads, dim});
   heads_view<float const> const query(q.data(), {queries, heads, dim});
   auto const expected = posenc::attention(query, view, view, encoding),
@@ -140,7 +140,7 @@ TEST(cached_formats, must_have_a_slot_for_each_key) {
   std::vector<std::byte> memory(4 * 72);
   slots const some{0, -1};
   auto const q = numbers::random<float>(64);
-  encoded_heads const cache(posenc::u8_per_head{}, memory.data(), {1, 4, 1, 64}, some);
+  heads_view const cache(posenc::u8_per_head{}, memory.data(), {1, 4, 1, 64}, some);
   EXPECT_EQ(message_of([&] {
               posenc::attention(heads_view<float const>(q.data(), {1, 1, 64}), cache, cache,
                                 posenc::nope());
@@ -227,14 +227,14 @@ struct random_cache {
     for (std::size_t t = 0; t < n; ++t)
       order.push_back(static_cast<std::int64_t>(t) * step % static_cast<std::int64_t>(places));
     auto const numbers = numbers::random<float>(read.size(), 2);
-    encoded_heads const to(format, memory.data(), shape, order);
+    heads_view const to(format, memory.data(), shape, order);
     for (std::size_t i = 0; i < n * kv_heads; ++i) {
       to.write(i / kv_heads, i % kv_heads, std::span(numbers).subspan(i * dim, dim));
       to.read(i / kv_heads, i % kv_heads, std::span(read).subspan(i * dim, dim));
     }
   }
   auto view() const {
-    return encoded_heads(format, static_cast<void const*>(memory.data()), shape, order);
+    return heads_view(format, static_cast<void const*>(memory.data()), shape, order);
   }
 };
 
@@ -289,7 +289,7 @@ TEST(dot_products, are_of_views_of_bfloat16_in_pages_and_not) {
   auto const* const numbers = reinterpret_cast<posenc::bfloat16 const*>(cache.memory.data());
   heads_view<posenc::bfloat16 const> const view(numbers, {n, kv_heads, dim});
   is_near_doubles<false>(view, cache.read, 8, n, dim);
-  posenc::paged_heads<posenc::bfloat16 const> const paged(numbers, cache.shape, cache.order);
+  posenc::heads_view<posenc::bfloat16 const, posenc::in_pages> const paged(numbers, cache.shape, cache.order);
   is_near_doubles<false>(paged, cache.read, 8, n, dim);
 }
 
@@ -400,7 +400,7 @@ void hidden_values_change_nothing() {
   };
   constexpr auto last = static_cast<std::int64_t>(n) - 1;
   auto const alone = outputs(1, {last}), beside = outputs(2, {last, last + 1});
-  encoded_heads const to(cache.format, cache.memory.data(), cache.shape, cache.order);
+  heads_view const to(cache.format, cache.memory.data(), cache.shape, cache.order);
   for (std::size_t head = 0; head < kv_heads; ++head)
     to.write(hidden, head, std::vector<float>(dim, 1e4f));
   EXPECT_EQ(outputs(1, {last}), alone);
@@ -440,7 +440,7 @@ void spreads_what_is_not_finite_to_what_sees_it_alone() {
   // A hidden key and value of NaN, whose scales are NaN.
   q = numbers::random<float>(q_heads * dim, 1);
   std::vector<float> const none(dim, static_cast<float>(not_a_number()));
-  encoded_heads const to(cache.format, cache.memory.data(), cache.shape, cache.order);
+  heads_view const to(cache.format, cache.memory.data(), cache.shape, cache.order);
   to.write(n - 1, 0, none), to.write(n - 1, 1, none);
   auto const hidden = outputs({.mask = posenc::mask::causal, .query_positions = {n - 2}});
   for (std::size_t i = 0; i < hidden.size(); ++i) EXPECT_EQ(hidden[i], before[i]);

@@ -205,11 +205,11 @@ struct rotated_heads {
   rope<halves> encoding{geometric(8, 1e4)};
   heads_view<float> queries{q.data(), {9, 4, 8}}, keys{k.data(), {9, 2, 8}};
   rotation<halves, halves, heads_view<float>, heads_view<float>, true> turning =
-      rotation_of<halves>(queries).scale(0.25f);
+      rotated<halves>(queries).scale(0.25f);
 
   rotated_heads() {
     rotate(cos_sin_rows(geometric(8, 1e4), positions{0, 1, 2, 3, 4, 5, 6, 7, 8}), turning,
-           rotation_of<halves>(keys));
+           rotated<halves>(keys));
   }
   std::vector<float> expected(double scale) const {
     return attention(x.q_view(), x.k_view(), x.v_view(), scheme(encoding, alibi(4)),

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/cache/format.hpp"
+#include "posenc/core/format.hpp"
 
 /// The bytes of a head: codes, and scales if they are elsewhere.
 struct encoded {

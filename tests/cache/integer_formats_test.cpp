@@ -13,14 +13,14 @@
 #include "cache/codes.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/cache/encoded_heads.hpp"
+#include "posenc/core/heads_in_format.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "rejects.hpp"
 
 namespace of_integer_formats {
 namespace {
 
-using posenc::encoded_heads;
+using posenc::in_pages;
 using posenc::half;
 using posenc::int8_per_head;
 using posenc::int8_static;
@@ -228,8 +228,8 @@ TEST(integer_formats, write_some_heads_as_each_alone) {
     if constexpr (requires { format.scale_bytes(dim); }) bytes += format.scale_bytes(dim);
     std::vector<std::byte> together(heads * bytes), alone(together);
     auto const numbers = numbers::random<float>(heads * (dim + gap), dim + heads);
-    encoded_heads const some(format, together.data(), shape, slots);
-    encoded_heads const one(format, alone.data(), shape, slots);
+    heads_view const some(format, together.data(), shape, slots);
+    heads_view const one(format, alone.data(), shape, slots);
     some.write_some(0, 0, heads, numbers.data(), static_cast<std::ptrdiff_t>(dim + gap));
     for (std::size_t head = 0; head < heads; ++head)
       one.write(0, head, {numbers.data() + head * (dim + gap), dim});

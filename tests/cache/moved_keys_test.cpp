@@ -14,7 +14,6 @@
 #include "oracle/rotary.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/cache/write_step.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -26,13 +25,13 @@ namespace {
 using posenc::bfloat16;
 using posenc::cos_sin_rows;
 using posenc::deepseek_v4;
-using posenc::encoded_heads;
 using posenc::halves;
 using posenc::heads_view;
+using posenc::in_pages;
 using posenc::interleaved;
+using posenc::rotate;
 using posenc::rotated;
 using posenc::shift_rows;
-using posenc::write_step;
 
 constexpr std::size_t tokens = 48, dim = 128, all = tokens * dim;
 constexpr posenc::pages_shape pages{3, 16, 1, dim};
@@ -67,7 +66,7 @@ struct cached {
     if constexpr (posenc::scaled_format<F>) bytes += f.scale_bytes(dim);
     memory.resize(48 * bytes);
   }
-  auto heads() { return encoded_heads(format, memory.data(), pages, of_tokens); }
+  auto heads() { return heads_view(format, memory.data(), pages, of_tokens); }
   std::vector<float> read() {
     std::vector<float> result(all);
     for (std::size_t t = 0; t < tokens; ++t)
@@ -105,10 +104,10 @@ errors shifted(F const& format) {
   constexpr std::int64_t first = 10'000;
   auto const error_after = [&](int shifts, std::int64_t by) {
     cached keys(format);
-    write_step(cos_sin_rows(f, positions(first)),
-               rotated<halves>(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
+    rotate(cos_sin_rows(f, positions(first)),
+           rotated<halves>(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
     auto const rows = shift_rows(f, std::vector<std::int64_t>(tokens, by));
-    for (int i = 0; i < shifts; ++i) write_step(rows, rotated<halves>(keys.heads()));
+    for (int i = 0; i < shifts; ++i) rotate(rows, rotated<halves>(keys.heads()));
     return 100 * rms_error(keys.read(), x, f.inv_freq(), first + shifts * by);
   };
   return {error_after(0, 0), error_after(1, -64), error_after(100, -64), error_after(100, -1)};
@@ -153,10 +152,10 @@ TEST(moved_keys, switch_to_other_frequencies) {
   auto const x = normal_keys();
   auto const switches = [&](auto const& format, double percent) {
     cached keys(format);
-    write_step(cos_sin_rows(from, positions(4096)),
-               rotated<halves>(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
+    rotate(cos_sin_rows(from, positions(4096)),
+           rotated<halves>(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
     auto const rows = posenc::rerotation_rows(from, to, positions(4096));
-    write_step(rows, rotated<halves>(keys.heads()));
+    rotate(rows, rotated<halves>(keys.heads()));
     EXPECT_NEAR(100 * rms_error(keys.read(), x, to.inv_freq(), 4096), percent, 0.03 * percent);
   };
   switches(posenc::u8_per_head{}, 0.827);
@@ -180,13 +179,13 @@ void moves_as_separate_calls(F const& format) {
   for (auto const& rows : {shift_rows(f, std::vector<std::int64_t>(tokens, -7)),
                            posenc::rerotation_rows(f, posenc::geometric(64, 1e6), positions(99))}) {
     std::ranges::copy(keys.read(), apart.begin());
-    posenc::rotate(rows, posenc::rotation_of<halves>(heads).block(block));
-    write_step(rows, rotated<halves>(keys.heads(), to).block(block));
+    posenc::rotate(rows, posenc::rotated<halves>(heads).block(block));
+    rotate(rows, rotated<halves>(keys.heads(), to).block(block));
     EXPECT_TRUE(numbers::same_bits(read, apart));
     auto wanted = keys;
     for (std::size_t t = 0; t < tokens; ++t)
       wanted.heads().write(t, 0, std::span(apart).subspan(t * dim, dim));
-    write_step(rows, rotated<halves>(keys.heads()).block(block));
+    rotate(rows, rotated<halves>(keys.heads()).block(block));
     EXPECT_EQ(keys.memory, wanted.memory);
   }
 }
@@ -208,16 +207,16 @@ TEST(moved_keys, go_to_other_slots_of_their_pages) {
   std::vector<std::int64_t> const old_slots{4, 5, -1, 10}, new_slots{0, 1, 11, 9},
       shared{0, 5, 6, 7};
   auto const at = [&](std::vector<std::byte>& bytes, std::vector<std::int64_t> const& slots) {
-    return encoded_heads(posenc::q8_0{}, bytes.data(), {3, 4, 2, 64}, slots);
+    return heads_view(posenc::q8_0{}, bytes.data(), {3, 4, 2, 64}, slots);
   };
   auto const f = posenc::geometric(64, 1e4);
   auto const x = numbers::random<float>(4 * 2 * 64);
-  write_step(cos_sin_rows(f, std::vector{20, 21, 22, 23}),
-             rotated<halves>(heads_view(x.data(), {4, 2, 64}), at(memory, old_slots)));
+  rotate(cos_sin_rows(f, std::vector{20, 21, 22, 23}),
+         rotated<halves>(heads_view(x.data(), {4, 2, 64}), at(memory, old_slots)));
   auto const rows = shift_rows(f, std::vector{-20, -20, -20, -20});
   auto in_place = memory, before = memory;
-  write_step(rows, rotated<halves>(at(in_place, old_slots)));
-  write_step(rows, rotated<halves>(at(memory, old_slots), at(memory, new_slots)));
+  rotate(rows, rotated<halves>(at(in_place, old_slots)));
+  rotate(rows, rotated<halves>(at(memory, old_slots), at(memory, new_slots)));
   auto const token = [](std::vector<std::byte> const& bytes, std::int64_t slot) {
     return std::vector(bytes.begin() + slot * 136, bytes.begin() + (slot + 1) * 136);
   };
@@ -228,7 +227,7 @@ TEST(moved_keys, go_to_other_slots_of_their_pages) {
     EXPECT_TRUE(!is_moved || token(memory, old_slots[t]) == token(before, old_slots[t]));
   }
   before = memory;
-  EXPECT_THROW(write_step(rows, rotated<halves>(at(memory, old_slots), at(memory, shared))),
+  EXPECT_THROW(rotate(rows, rotated<halves>(at(memory, old_slots), at(memory, shared))),
                std::invalid_argument);
   EXPECT_EQ(memory, before);
 }
@@ -240,12 +239,12 @@ TEST(moved_keys, stored_unrotated_turn_as_they_are_read) {
   auto const x = normal_keys();
   cached keys(posenc::q8_0{});
   std::vector<float> read(all);
-  write_step(cos_sin_rows(f, positions(0)),
-             posenc::unrotated(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
+  rotate(cos_sin_rows(f, positions(0)),
+         posenc::unrotated(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
   auto const before = keys.memory;
   for (std::int64_t const first : {0, 77, 1'000'000}) {
-    write_step(cos_sin_rows(f, positions(first)),
-               rotated<halves>(keys.heads(), heads_view(read.data(), {tokens, 1, dim})));
+    rotate(cos_sin_rows(f, positions(first)),
+           rotated<halves>(keys.heads(), heads_view(read.data(), {tokens, 1, dim})));
     EXPECT_NEAR(rms_error(read, x, f.inv_freq(), first), 0.0053, 0.0002);
   }
   EXPECT_EQ(keys.memory, before);
@@ -258,16 +257,16 @@ TEST(moved_keys, of_deepseek_v4_keep_their_codes) {
   std::vector<std::int64_t> const three{6, 1, 3};
   auto const x = numbers::random<bfloat16>(3 * 512);
   auto const f = posenc::geometric(64, 1e4);
-  encoded_heads const cache(deepseek_v4{}, memory.data(), shape, three);
+  heads_view const cache(deepseek_v4{}, memory.data(), shape, three);
   auto const write = [&](std::vector<std::int64_t> const& at) {
-    write_step(cos_sin_rows(f, at),
-               rotated<interleaved>(heads_view<bfloat16 const>(x.data(), {3, 1, 512}), cache)
-                   .block(posenc::rotary_block::last()));
+    rotate(cos_sin_rows(f, at),
+           rotated<interleaved>(heads_view<bfloat16 const>(x.data(), {3, 1, 512}), cache)
+               .block(posenc::rotary_block::last()));
   };
   write({10, 20, 30});
   auto const before = memory;
-  posenc::paged_heads const turning(reinterpret_cast<bfloat16*>(memory.data() + 448), {2, 4, 1, 64},
-                                    {.page = 292 * 4, .token = 288}, three);
+  posenc::heads_view const turning(reinterpret_cast<bfloat16*>(memory.data() + 448), {2, 4, 1, 64},
+                                   {.page = 292 * 4, .token = 288}, three);
   posenc::rotate<interleaved>(turning, shift_rows(f, std::vector{-5, -5, -5}));
   auto const moved = memory;
   write({5, 15, 25});
@@ -285,7 +284,7 @@ TEST(moved_keys, of_deepseek_v4_keep_their_codes) {
   std::vector<float> there(512), shifted(512);
   for (std::size_t t = 0; t < 3; ++t) {
     cache.read(t, 0, there);
-    encoded_heads(deepseek_v4{}, static_cast<void const*>(moved.data()), shape, three)
+    heads_view(deepseek_v4{}, static_cast<void const*>(moved.data()), shape, three)
         .read(t, 0, shifted);
     for (std::size_t d = 0; d < 512; ++d)
       ASSERT_NEAR(shifted[d], there[d], d < 448 ? 0 : 3 * std::sqrt(2.0) * 0x1p-8) << d;

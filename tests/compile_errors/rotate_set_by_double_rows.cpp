@@ -4,5 +4,5 @@
 using namespace posenc;
 
 void use(heads_view<half> const& q, cos_sin_view<double> const& rows) {
-  rotate(rows, rotation_of<halves>(q));
+  rotate(rows, rotated<halves>(q));
 }

@@ -3,4 +3,4 @@
 
 using namespace posenc;
 
-void use(heads_view<float> const& q) { rotation_of(q); }
+void use(heads_view<float> const& q) { rotated(q); }

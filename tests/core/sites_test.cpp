@@ -145,7 +145,6 @@ TEST(sites, know_an_encoding_that_acts_nowhere_on_purpose) {
 namespace checking {
 
 using namespace posenc::detail;
-using posenc::row_statistics;
 
 struct by_one {
   void embed(int) {}

@@ -124,8 +124,6 @@ TEST(storage, float_and_double_load_and_store_unchanged) {
   EXPECT_EQ(wrapped.number, 0.1f);
 }
 
-using posenc::half;
-
 TEST(half, is_two_plain_bytes) {
   static_assert(sizeof(half) == 2 && alignof(half) == 2 && std::is_trivial_v<half> &&
                 std::is_standard_layout_v<half>);
@@ -168,8 +166,6 @@ TEST(half, compares_as_numbers) {
   EXPECT_NE(half(1.0f), half::from_bits(0x3c01));
   EXPECT_NE(half::from_bits(0x3c01), half(1.0f));
 }
-
-using posenc::bfloat16;
 
 /// Positions stored in bfloat16: 4095 becomes 4096, a different angle.
 TEST(bfloat16, does_not_tell_positions_apart_beyond_256) {

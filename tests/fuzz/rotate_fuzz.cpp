@@ -274,10 +274,10 @@ void run(FuzzedDataProvider& data) {
     bool refused = false;
     try {
       auto const call = [&](auto const& first) {
-        two ? posenc::rotate(rows, first, posenc::rotation_of<To>(*other_heads))
+        two ? posenc::rotate(rows, first, posenc::rotated<To>(*other_heads))
             : posenc::rotate(rows, first);
       };
-      auto const plain = posenc::rotation_of<From, To>(source_heads, target_heads).block(block);
+      auto const plain = posenc::rotated<From, To>(source_heads, target_heads).block(block);
       if (!o.fused) {
         call(plain);
       } else if (!o.norm) {

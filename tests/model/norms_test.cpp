@@ -17,11 +17,11 @@
 #include "model/gguf/writer.hpp"
 #include "numbers.hpp"
 #include "oracle/frequency_rules.hpp"
-#include "posenc/cache/write_step.hpp"
 #include "posenc/model/gguf.hpp"
 #include "posenc/model/hugging_face.hpp"
 #include "posenc/model/layer_scheme.hpp"
 #include "posenc/model/rotate.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "rejects.hpp"
 #include "site_2.hpp"
 
@@ -193,9 +193,9 @@ TEST_P(norms, lead_from_the_settings_to_the_head_that_the_model_has) {
     heads_view const heads(y.data(), {positions.size(), 2, dim});
     std::visit(
         [&]<class Layout>(Layout) {
-          write_step(rows, rotated<Layout>(heads)
-                               .norm(head_norm_of(*norm, std::span<float const>(weights)))
-                               .block(layer.rotary[0].block));
+          rotate(rows, rotated<Layout>(heads)
+                           .norm(head_norm_of(*norm, std::span<float const>(weights)))
+                           .block(layer.rotary[0].block));
         },
         layer.rotary[0].layout);
     for (std::size_t i = 0; i < positions.size() * 2; ++i) {

@@ -16,8 +16,8 @@
 
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/cache/write_step.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
 namespace {
@@ -116,7 +116,7 @@ void has_the_results(json const& one) {
     return one["result"][t][d].get<double>();
   };
   if (!one.contains("rounding")) {
-    write_step(rows, rotated<Layout>(from, heads_view(result.data(), {tokens, 1, dim})).norm(how));
+    rotate(rows, rotated<Layout>(from, heads_view(result.data(), {tokens, 1, dim})).norm(how));
     for (std::size_t t = 0; t < tokens; ++t) {
       double most = 0;
       for (std::size_t d = 0; d < dim; ++d) most = std::max(most, std::abs(wanted(t, d)));
@@ -132,9 +132,9 @@ void has_the_results(json const& one) {
   rounding_points const points{has("normalised"), has("norm"), has("cosines"), has("products"),
                                has("rotated")};
   std::vector<bfloat16> stored(x.size());
-  write_step(rows, rotated<Layout>(from, heads_view(stored.data(), {tokens, 1, dim}))
-                       .norm(how)
-                       .template round<bfloat16>(points));
+  rotate(rows, rotated<Layout>(from, heads_view(stored.data(), {tokens, 1, dim}))
+                   .norm(how)
+                   .template round<bfloat16>(points));
   for (std::size_t i = 0; i < stored.size(); ++i)
     EXPECT_EQ(static_cast<double>(float(stored[i])), wanted(i / dim, i % dim)) << one["name"] << i;
 }

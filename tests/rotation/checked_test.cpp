@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/heads_view.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -23,7 +23,7 @@ using posenc::halves;
 using posenc::heads_view;
 using posenc::rotary_block;
 using posenc::rotate;
-using posenc::rotation_of;
+using posenc::rotated;
 
 // One column, several, and tails; few tokens, and more than 1 MiB, where the loops may change.
 struct shape {
@@ -51,7 +51,7 @@ void expect_same_bits_head_by_head() {
     cos_sin_rows<real> const rows(posenc::geometric(s.rotary_dim, 1e4), positions);
     auto const before = numbers::random<T>(s.tokens * s.heads * s.head_dim);
     auto const scaled = [](auto const& heads) {
-      return rotation_of<Layout>(heads).block(rotary_block::last()).scale(real(0.3));
+      return rotated<Layout>(heads).block(rotary_block::last()).scale(real(0.3));
     };
 
     auto one_by_one = before, scaled_one_by_one = before;
@@ -92,7 +92,7 @@ TEST(checked_heads, are_in_place_by_addresses_and_not_by_types) {
 
   std::vector<std::int64_t> const slots{0, 1};
   rotate<halves>(heads_view(paged.data(), {2, 3, 40}),
-                 posenc::paged_heads(paged.data(), {1, 2, 3, 40}, slots), rows);
+                 posenc::heads_view(paged.data(), {1, 2, 3, 40}, slots), rows);
   EXPECT_TRUE(numbers::same_bits(paged, expected));
 
   // Another stride of heads is another place.

@@ -37,7 +37,7 @@ using posenc::halves;
 using posenc::interleaved;
 using posenc::rotary_block;
 using posenc::rotate;
-using posenc::rotation_of;
+using posenc::rotated;
 
 frequencies with_every_third_pair_standing(std::size_t pairs) {
   auto const all = geometric(2 * pairs, 1e4);
@@ -162,7 +162,7 @@ void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::
   posenc::heads_shape const shape{tokens, heads, head_dim};
   auto const go = [&](posenc::heads_view<S const> const& from, posenc::heads_view<T> const& to,
                       auto const& some) {
-    posenc::rotate(some, treated(rotation_of<From, To>(from, to)));
+    posenc::rotate(some, treated(rotated<From, To>(from, to)));
   };
   posenc::heads_view const from(source.data(), shape);
   go(from, {whole.data(), shape}, rows);
@@ -176,7 +176,7 @@ void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::
   EXPECT_TRUE(numbers::same_bits(by_heads, whole));
   if constexpr (std::same_as<From, To> && std::same_as<S, T>) {
     auto in_place = source;
-    posenc::rotate(rows, treated(rotation_of<From>(posenc::heads_view(in_place.data(), shape))));
+    posenc::rotate(rows, treated(rotated<From>(posenc::heads_view(in_place.data(), shape))));
     EXPECT_TRUE(numbers::same_bits(in_place, whole));
   }
 }
@@ -238,9 +238,9 @@ TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
     auto const expect = [&]<class From, class To>(From, To, frequencies const& f, auto&& treated) {
       std::vector<T> target(source.size());
       posenc::heads_view const to(target.data(), {1, heads, head_dim});
-      posenc::rotate(cos_sin_rows(f, std::vector{0}),
-                     treated(rotation_of<From, To>(
-                         posenc::heads_view(source.data(), {1, heads, head_dim}), to)));
+      posenc::rotate(
+          cos_sin_rows(f, std::vector{0}),
+          treated(rotated<From, To>(posenc::heads_view(source.data(), {1, heads, head_dim}), to)));
       std::vector<T> as_before(target.size());
       for (std::size_t head = 0; head < heads; ++head)
         for (std::size_t i = 0; i < head_dim / 2; ++i) {

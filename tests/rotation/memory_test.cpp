@@ -28,7 +28,7 @@ using posenc::halves;
 using posenc::heads_view;
 using posenc::interleaved;
 using posenc::rotary_block;
-using posenc::rotation_of;
+using posenc::rotated;
 
 // Where a buffer is: next to the guard page above or below it, one byte from either, or in its own
 // heap block.
@@ -150,7 +150,7 @@ void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* c
   posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, c.tokens, c.pairs, c.rotated_pairs);
   heads_view<S> const from(source, {c.tokens, c.heads, c.head_dim});
   heads_view<T> const to(target, {c.tokens, c.heads, c.head_dim});
-  auto const plain = rotation_of<From, To>(from, to).block(c.block);
+  auto const plain = rotated<From, To>(from, to).block(c.block);
   if (weight == nullptr) return posenc::rotate(rows, plain);
   posenc::rotate(rows, plain.norm({{weight, c.head_dim}, arithmetic_t<T>(0x1p-20)}));
 }

@@ -1,4 +1,4 @@
-#include "posenc/rotation/rotate_in_tasks.hpp"
+#include "posenc/rotation/rotate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -76,9 +76,8 @@ TEST(rotate_in_tasks, rotates_several_sets_with_norm_and_scale) {
                          auto const&... split) {
       turned = q, cache = empty;
       heads_view const queries(turned.data(), {shape.tokens, 2 * shape.heads, shape.head_dim});
-      rotate(
-          split..., rows, rotation_of<halves>(queries).norm({weights, 1e-6f}).scale(0.5f),
-          rotation_of<halves>(heads_view(k.data(), shape), paged_heads(cache.data(), pages, to)));
+      rotate(split..., rows, rotated<halves>(queries).norm({weights, 1e-6f}).scale(0.5f),
+             rotated<halves>(heads_view(k.data(), shape), heads_view(cache.data(), pages, to)));
     };
     std::vector<float> expected_q, expected_k, actual_q, actual_k;
     run(expected_q, expected_k);
@@ -99,7 +98,7 @@ TEST(rotate_in_tasks, writes_slots_that_repeat_in_the_order_of_tokens) {
   std::vector<float> expected(2 * 2 * 3 * 16), cache;
   auto const run = [&](std::vector<float>& pages, auto const&... split) {
     rotate<halves>(split..., heads_view(k.data(), shape),
-                   paged_heads(pages.data(), {2, 2, 3, 16}, to), rows);
+                   heads_view(pages.data(), {2, 2, 3, 16}, to), rows);
   };
   run(expected);
   executors::in_every_split([&](auto const& split) {
@@ -127,8 +126,8 @@ TEST(rotate_in_tasks, refuses_what_rotate_does_before_any_task) {
   expect(
       "posenc: rotate: heads that one rotation of a call writes must not overlap those of another",
       [&] {
-        rotate(tasks(2, never), rows_of<float>(4, 8), rotation_of<halves>(heads),
-               rotation_of<halves>(heads));
+        rotate(tasks(2, never), rows_of<float>(4, 8), rotated<halves>(heads),
+               rotated<halves>(heads));
       });
 }
 

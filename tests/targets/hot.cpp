@@ -84,7 +84,7 @@ void rotations(numbers& out) {
   heads_view const view(x.data(), shape);
   rotate<halves>(view, rows);
   rotate<interleaved>(view, rows, rotary_block::last());
-  rotate(rows, rotation_of<halves>(view).norm({{}, real(1e-6)}).scale(real(0.5)));
+  rotate(rows, rotated<halves>(view).norm({{}, real(1e-6)}).scale(real(0.5)));
   out.add<T>(x);
   std::vector<real> y(x.size());
   rotate<interleaved, halves>(heads_view<T const>(view), heads_view(y.data(), shape), rows);

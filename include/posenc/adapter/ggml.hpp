@@ -202,7 +202,7 @@ void ggml_rope(row_cache& cache, ggml_rope_call const& call, ggml_heads<S> const
     // All blocks are checked before the first is rotated; one alone is checked as it is rotated.
     source.for_blocks(range, [&](ggml_block const& b) {
       if (b.tokens * b.heads < range.last - range.first)
-        rotation_of<Layout>(source.block(b), target.block(b)).block(block).check(rows_of(b));
+        rotated<Layout>(source.block(b), target.block(b)).block(block).check(rows_of(b));
     });
     source.for_blocks(range, [&](ggml_block const& b) {
       rotate<Layout>(source.block(b), target.block(b), rows_of(b), block);

@@ -51,8 +51,8 @@ concept attended_queries = std::same_as<Q, heads_view<typename Q::element_type>>
 
 /// Of heads, or of what rotate was given, which knows its scale:
 ///
-///     auto const queries = rotation_of<halves>(q).scale(s);
-///     rotate(rows, queries, rotation_of<halves>(k, pages));
+///     auto const queries = rotated<halves>(q).scale(s);
+///     rotate(rows, queries, rotated<halves>(k, pages));
 ///     attention(encoded(queries), cached_keys, cached_values, encoding);
 ///
 /// Rules that read the query see it with its scale.

@@ -12,7 +12,7 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/block_attention.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
-#include "posenc/attention/scattered_heads.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/scheme.hpp"
@@ -32,7 +32,6 @@ struct attention_workspace {
   attention_result<T> result;                              ///< of the last call
   std::vector<detail::attention_memory<T>> of_tasks;       ///< scratch memory, one part a task
   detail::key_parts<T> of_parts;                           ///< the same, of parts of the keys
-  std::vector<std::ptrdiff_t> key_offsets, value_offsets;  ///< of paged tokens
 };
 
 namespace detail {
@@ -57,10 +56,10 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
                                      attention_options const& options,
                                      attention_workspace<T>& workspace, auto const& step_for) {
   auto const q = heads_of(queries);
-  auto const given = checked_arguments<T>("attention", encoding, q.shape(), shape_of(k),
-                                          shape_of(v), options, scale_on(queries));
-  auto const keys = to_read("attention", "keys", k, workspace.key_offsets);
-  auto const values = to_read("attention", "values", v, workspace.value_offsets);
+  auto const given = checked_arguments<T>("attention", encoding, q.shape(), k.shape(),
+                                          v.shape(), options, scale_on(queries));
+  auto const keys = to_read("attention", "keys", k);
+  auto const values = to_read("attention", "values", v);
   static_assert(std::same_as<T, arithmetic_of<decltype(keys)>> &&
                     std::same_as<T, arithmetic_of<decltype(values)>>,
                 "q, k and v are doubles, or none of them");
@@ -85,8 +84,8 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// are computed with as float.
 ///
 ///     q [queries][heads][head_dim]      heads_view, or encoded()
-///     k [keys][kv_heads][head_dim]      keys and values: heads_view; or paged_heads, or a cache's
-///     v [keys][kv_heads][value_dim]     encoded_heads of any format, whose slots are in the order
+///     k [keys][kv_heads][head_dim]      keys and values: heads_view; or heads_view, or a cache's
+///     v [keys][kv_heads][value_dim]     heads_view of any format, whose slots are in the order
 ///                                       of the keys, and may be shared
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
@@ -109,7 +108,7 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// Memory beside the results: each task holds 144 rows of scores and the keys and values of one kv
 /// head. In decoding, each task holds the scores of one part, and 16 decoded heads if the format
 /// has no load; the call holds the outputs of all parts.
-template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+template <class Executor, attended_queries Q, any_heads K, any_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,
     attention_options const& options, attention_workspace<detail::arithmetic_of<Q>>& workspace) {
@@ -123,7 +122,7 @@ attention_result<detail::arithmetic_of<Q>> const& attention(
 
 /// The same, of an encoding that was prepared for this step: its positions stand in place of the
 /// options', which must have none.
-template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+template <class Executor, attended_queries Q, any_heads K, any_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v,
     prepared_encoding<detail::arithmetic_of<Q>, Encoding> const& step,
@@ -136,7 +135,7 @@ attention_result<detail::arithmetic_of<Q>> const& attention(
 }
 
 /// The same, once.
-template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+template <class Executor, attended_queries Q, any_heads K, any_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> attention(tasks<Executor> const& split, Q const& q,
                                                      K const& k, V const& v,
                                                      Encoding const& encoding,
@@ -147,7 +146,7 @@ attention_result<detail::arithmetic_of<Q>> attention(tasks<Executor> const& spli
 }
 
 /// The same in one task, which the caller runs.
-template <attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+template <attended_queries Q, any_heads K, any_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     Q const& q, K const& k, V const& v, Encoding const& encoding, attention_options const& options,
     attention_workspace<detail::arithmetic_of<Q>>& workspace) {
@@ -155,7 +154,7 @@ attention_result<detail::arithmetic_of<Q>> const& attention(
 }
 
 /// The same, once.
-template <attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+template <attended_queries Q, any_heads K, any_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> attention(Q const& q, K const& k, V const& v,
                                                      Encoding const& encoding,
                                                      attention_options const& options = {}) {

@@ -40,7 +40,6 @@ struct gradients_workspace {
   detail::score_memory<T> blocks;                            ///< scratch memory, as what follows
   std::vector<T> keys, values, exponentials, scores_before;  ///< scratch memory
   std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries, d_far_scores;  ///< the same
-  std::vector<std::ptrdiff_t> key_offsets, value_offsets;  ///< of paged tokens
 };
 
 namespace detail {

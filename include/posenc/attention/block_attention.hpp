@@ -13,7 +13,7 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
-#include "posenc/attention/scattered_heads.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/executor.hpp"

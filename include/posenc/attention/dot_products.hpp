@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "posenc/attention/products.hpp"
-#include "posenc/attention/scattered_heads.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q8_0.hpp"
@@ -38,7 +38,7 @@ struct found_in_detail {};  // so that attention finds what is below
 
 }  // namespace detail
 
-/// Keys or values, heads_view, paged_heads or encoded_heads, of which decoding may make rounded
+/// Keys or values, heads_view, heads_view or heads_view, of which decoding may make rounded
 /// products:
 ///
 ///     attention(q, dot_products(k), dot_products(v), encoding, options)
@@ -98,9 +98,8 @@ class dot_products : public Heads, detail::found_in_detail {
 namespace detail {
 
 template <class Heads>
-auto to_read(char const* function, char const* what, dot_products<Heads> const& x,
-             std::vector<std::ptrdiff_t>& offsets) {
-  return posenc::dot_products(to_read(function, what, x.heads_alone(), offsets));
+auto to_read(char const* function, char const* what, dot_products<Heads> const& x) {
+  return posenc::dot_products(to_read(function, what, x.heads_alone()));
 }
 
 template <std::floating_point T, class Heads>

@@ -12,7 +12,7 @@
 #include "posenc/attention/backward_blocks.hpp"
 #include "posenc/attention/block_attention.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
-#include "posenc/attention/scattered_heads.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
@@ -40,7 +40,7 @@ namespace posenc::inline POSENC_TARGET {
 /// that see them and keys that these rows see. Throws std::invalid_argument as attention does, and
 /// unless d_outputs and forward are of these queries, heads and values, before any work. An
 /// encoding that gradients do not get through is a compile error.
-template <class Q, attended_heads K, attended_heads V, class Encoding, class D>
+template <class Q, any_heads K, any_heads V, class Encoding, class D>
 attention_gradients<arithmetic_t<Q>> const& attention_backward(
     heads_view<Q> const& q, K const& keys, V const& values, Encoding const& encoding,
     attention_result<arithmetic_t<Q>> const& forward, heads_view<D> const& d_outputs,
@@ -59,9 +59,9 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                 "adds_bias and pulls_back_scores in core/sites.hpp");
   auto const given =
       detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
-                                   detail::shape_of(keys), detail::shape_of(values), options);
-  auto const k = detail::to_read("attention_backward", "keys", keys, workspace.key_offsets);
-  auto const v = detail::to_read("attention_backward", "values", values, workspace.value_offsets);
+                                   keys.shape(), values.shape(), options);
+  auto const k = detail::to_read("attention_backward", "keys", keys);
+  auto const v = detail::to_read("attention_backward", "values", values);
   auto const queries = given.queries, heads = given.heads, value_dim = given.value_dim;
   auto const& d = d_outputs.shape();
   detail::require(d == heads_shape{queries, heads, value_dim},
@@ -108,7 +108,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
 }
 
 /// The same, once.
-template <class Q, attended_heads K, attended_heads V, class Encoding, class D>
+template <class Q, any_heads K, any_heads V, class Encoding, class D>
 attention_gradients<arithmetic_t<Q>> attention_backward(
     heads_view<Q> const& q, K const& k, V const& v, Encoding const& encoding,
     attention_result<arithmetic_t<Q>> const& forward, heads_view<D> const& d_outputs,

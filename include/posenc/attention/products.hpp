@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/attention/scattered_heads.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/tile_panels.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/bit_cast.hpp"
@@ -46,15 +46,7 @@ struct block_shape {
 
 /// What heads that are read are stored as: numbers, or a format.
 template <class Heads>
-struct stored_element {
-  using type = std::remove_const_t<typename Heads::element_type>;
-};
-template <encoded_source Heads>
-struct stored_element<Heads> {
-  using type = typename Heads::format_type;
-};
-template <class Heads>
-using element_of = typename stored_element<Heads>::type;
+using element_of = typename Heads::format_type;
 
 /// Up to this many rows per kv head, keys and values are read in place, all kv heads at once;
 /// beyond, panels pay.
@@ -139,7 +131,7 @@ void finish_outputs(T* outputs, T const* weights, Heads const& v, block_shape co
       auto const weight = static_cast<double>(weights[row * b.seen() + s - b.keys.first]) *
                           (shares == nullptr ? 1 : shares[row]);
       if (weight == 0) continue;
-      read_head(v, s, row / b.rows_of_head(), value.data());
+      v.read(s, row / b.rows_of_head(), value);
       for (std::size_t i = 0; i < dims; ++i) sums[i] += weight * static_cast<double>(value[i]);
     }
     std::ranges::transform(sums, output.begin(), [](double x) { return static_cast<T>(x); });

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/scattered_heads.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/heads_view.hpp"

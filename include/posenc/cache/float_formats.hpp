@@ -8,50 +8,32 @@
 #include <span>
 
 #include "posenc/cache/e4m3_codes.hpp"
-#include "posenc/cache/format.hpp"
 #include "posenc/cache/group_extremes.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
+#include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
+#include "posenc/simd/numbers.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
-/// float, half, bfloat16 or a type of one's own, side by side; each rounded once to nearest even.
+/// Numbers at any address, aligned or not, each rounded once to nearest even. (Where they are
+/// aligned, a number type is a format of itself: heads_view k(numbers, shape, slots).)
 template <storable T>
 struct numbers_of {
   using number_type = T;  ///< how each dim is stored
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim * sizeof(T); }  ///< same
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
-    using lanes = detail::lanes<T>;
-    using in = typename lanes::arithmetic_lanes;
-    auto* const numbers = reinterpret_cast<T*>(to);
-    auto const whole = in::size > 1 ? head.size() / in::size * in::size : 0;
-    auto const at = [&](std::size_t i) POSENC_INLINED { return in::load(head.data() + i); };
-    std::size_t first = 0;
-    if constexpr (requires(typename in::number x) { lanes::store_two(numbers, x, x); }) {
-      for (; whole - first >= 2 * in::size; first += 2 * in::size)
-        lanes::store_two(numbers + first, at(first), at(first + in::size));
-    }
-    for (auto i = first; i < whole; i += in::size) lanes::store(numbers + i, at(i));
-    for (auto i = whole; i < head.size(); ++i) {
-      T number;
-      store(number, head[i]);
-      detail::put(to + i * sizeof(T), number);
-    }
+    detail::store_numbers(head, reinterpret_cast<T*>(to));
   }
   /// Reads a head.
   void decode(std::byte const* from, std::span<float> head) const noexcept {
-    using lanes = detail::lanes<T>;
-    auto const whole = lanes::size > 1 ? head.size() / lanes::size * lanes::size : 0;
-    for (std::size_t i = 0; i < whole; i += lanes::size)
-      lanes::arithmetic_lanes::store(head.data() + i,
-                                     lanes::load(reinterpret_cast<T const*>(from) + i));
-    for (auto i = whole; i < head.size(); ++i)
-      head[i] = load(detail::number_at<T>(from + i * sizeof(T)));
+    detail::load_numbers(reinterpret_cast<T const*>(from), head);
   }
 };
 
@@ -126,7 +108,8 @@ struct e4m3 {
 ///
 /// 576 bytes for 512 dims, and elsewhere 8: a byte e + 127 for each group, then one 0. Numbers are
 /// rounded to bfloat16 first. Keys shift without a code written anew: in dense pages of one head,
-/// rotate paged_heads<bfloat16> from byte 448 on, strides {.page = 292 page_tokens, .token = 288}.
+/// rotate a heads_view of bfloat16 from byte 448 on, strides {.page = 292 page_tokens, .token =
+/// 288}.
 struct deepseek_v4 {
   bool flushes = false;                      ///< codes below 2^-6 are written as 0
   float least = 1e-4f / 448;                 ///< the least scale

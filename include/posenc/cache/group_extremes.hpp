@@ -10,8 +10,8 @@
 #include <span>
 #include <type_traits>
 
-#include "posenc/cache/format.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"

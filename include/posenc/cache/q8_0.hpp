@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/cache/format.hpp"
 #include "posenc/cache/group_extremes.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
+#include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"

@@ -94,10 +94,10 @@ void prefetch_numbers(std::span<T> numbers) noexcept {
     prefetch_into_l1(numbers.data() + i);
 }
 
-/// x, which the compiler must take for a new number: it keeps no sums with it in registers, does
-/// not vectorise a loop with it, and does not load it with its neighbours.
+/// x, hidden from the optimiser: sums with it are not hoisted, a loop with it is not vectorised,
+/// and it is not loaded together with its neighbours.
 template <std::integral T>
-[[gnu::always_inline]] inline T anew_in_each_turn(T x) noexcept {
+[[gnu::always_inline]] inline T opaque(T x) noexcept {
 #if defined(__GNUC__)
   asm volatile("" : "+r"(x));
 #endif
@@ -110,6 +110,15 @@ template <std::size_t Count>
 [[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
   [&]<std::size_t... I>(std::index_sequence<I...>) POSENC_INLINED { (each(I), ...); }
   (std::make_index_sequence<Count>{});
+}
+
+/// Calls each(i) for i < n, in blocks that compilers compute in registers.
+template <std::size_t Block = 32>
+[[gnu::always_inline]] inline void each_of(std::size_t n, auto const& each) noexcept {
+  auto const whole = n / Block * Block;
+  for (std::size_t i = 0; i < whole; i += Block)
+    for (std::size_t j = 0; j < Block; ++j) each(i + j);
+  for (auto i = whole; i < n; ++i) each(i);
 }
 
 /// -infinity, ln 0.

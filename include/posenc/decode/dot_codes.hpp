@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "posenc/cache/float_formats.hpp"
-#include "posenc/cache/format.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"

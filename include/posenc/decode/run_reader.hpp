@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/cache/format.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -83,8 +83,10 @@ struct head_codes<F> {
     return F::template load<one_lane<float>>(head, i);
   }
 };
-template <class T>
-struct head_codes<numbers_of<T>> : head_codes<T> {};
+template <cache_format F>
+requires has_numbers<F>
+struct head_codes<F> : head_codes<typename F::number_type> {
+};
 template <cache_format F>
 struct head_codes<F> : head_codes<float> {
   static constexpr bool decodes = true;

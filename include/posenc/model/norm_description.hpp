@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "posenc/cache/head_norm.hpp"
+#include "posenc/rotation/head_norm.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -29,7 +29,7 @@ struct norm_description {
   std::string tensor = {};  ///< the last part of its name: q_norm.weight, attn_q_norm.weight
 };
 
-/// The norm for write_step. `weights` are those of the tensor; they must outlive the step.
+/// The norm for rotate. `weights` are those of the tensor; they must outlive the step.
 ///
 ///     rotated<halves>(k, to).norm(head_norm_of<bfloat16>(layer.key_norm, weights_of_keys))
 ///

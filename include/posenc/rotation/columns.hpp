@@ -93,9 +93,8 @@ template <class From, class To, class Group, std::size_t Count, bool Tail = fals
       // Else clang 14 keeps 50 addresses in memory.
       POSENC_NOT_UNROLLED
       for (auto const& at : heads_of(some, column))
-        group.turn(
-            at, std::same_as<From, halves> && Count + Tail > 4 ? anew_in_each_turn(pairs) : pairs,
-            tail);
+        group.turn(at, std::same_as<From, halves> && Count + Tail > 4 ? opaque(pairs) : pairs,
+                   tail);
     }
     cos += some.cos_token, sin += some.cos_token;
   }
@@ -116,8 +115,7 @@ template <class Layout, class Group, std::size_t Count, class T, class Real>
     cursor<T, T, false> at{block, block};
     POSENC_NOT_UNROLLED
     for (auto left = heads; left != 0; --left, at.move(head_stride, head_stride))
-      group.turn(at, std::same_as<Layout, halves> && Count > 4 ? anew_in_each_turn(pairs) : pairs,
-                 0);
+      group.turn(at, std::same_as<Layout, halves> && Count > 4 ? opaque(pairs) : pairs, 0);
   }
 }
 
@@ -191,7 +189,7 @@ template <class From, class To, class Single, class Heads>
     for (auto const& at : heads_of(some, first)) {
       for (auto i = pair; i < last; ++i) {
         // Where registers took the others, vectors of up to 15 pairs would be several KB of code.
-        auto const all = Heads::has_registers && !Heads::fused ? anew_in_each_turn(pairs) : pairs;
+        auto const all = Heads::has_registers && !Heads::fused ? opaque(pairs) : pairs;
         Single one;
         typename Single::numbers x_y;
         one.load(cos + i, sin + i);

@@ -14,7 +14,6 @@
 #include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
-#include "posenc/rotation/rms_norm.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -147,26 +146,6 @@ struct part_of_heads {
   std::size_t token, tokens, head, heads;
 };
 
-// Token by token, some heads at a time: they stay in L1 from their norm to their rotation.
-template <class Checked>
-void rotate_normalised(Checked const& c, part_of_heads const& part) noexcept {
-  constexpr std::size_t most_heads = 64;
-  head_gains<typename Checked::real, most_heads> gains;
-  for (auto token = part.token; token < part.token + part.tokens; ++token) {
-    if (c.is_left_out(token)) continue;
-    for (std::size_t head = 0; head < part.heads; head += most_heads) {
-      auto some = c.at(token, 1, part.head + head, std::min(most_heads, part.heads - head),
-                       gains.values, true);
-      if (token + 1 < part.token + part.tokens && !c.is_left_out(token + 1))
-        some.first.ahead += c.from.token(token + 1) - c.from.token(token);
-      gains.compute(some.first.from - c.first_dim, some.from_head, some.heads, some.head_dim,
-                    c.factors.eps, c.factors.scale);
-      rotate_near<typename Checked::from_layout, typename Checked::to_layout>(
-          some, c.rows.rotated_pairs());
-    }
-  }
-}
-
 /// Rotates in place, if whole rotary blocks of 2, 4 or 8 groups are one column; checks nothing.
 template <class Layout, class View, class Real>
 [[gnu::always_inline]] inline bool rotate_whole_blocks(View const& heads,
@@ -218,7 +197,7 @@ template <class Checked>
     tokens = std::min(most, part.tokens - done);
     auto const token = part.token + done;
     if (!Checked::strided && c.is_left_out(token)) continue;
-    auto const some = c.at(token, tokens, part.head, part.heads, &c.factors.scale, false);
+    auto const some = c.at(token, tokens, part.head, part.heads);
     if constexpr (Checked::in_place) {
       for (auto const [first, last] : ranges) rotate_range<From, To>(some, first, last, by);
     } else if (one_range) {
@@ -234,9 +213,6 @@ template <class Checked>
 [[gnu::always_inline]] inline void rotate_part(Checked const& c,
                                                part_of_heads const& part) noexcept {
   if (part.heads == 0 || part.tokens == 0) return;
-  if constexpr (Checked::fused) {
-    if (c.factors.normalises) return rotate_normalised(c, part);
-  }
   rotate_cut(c, part);
 }
 

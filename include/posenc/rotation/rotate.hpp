@@ -1,26 +1,106 @@
 // Rotates head vectors: every pair by its token's angle.
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
+#include "posenc/core/executor.hpp"
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/cut.hpp"
+#include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/operand.hpp"
 #include "posenc/rotation/rotary_block.hpp"
-#include "posenc/rotation/rotation.hpp"
+#include "posenc/rotation/step.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
+
+template <class H>
+concept rotary_operand = requires {
+  requires H::is_operand;
+};
+
+/// Throws as rotate says, of two operands.
+void check_apart(auto const& a, auto const& b) {
+  auto const apart = [](auto const& x, auto const& y) {
+    require(!may_overlap(x, y),
+            "rotate: heads that one rotation of a call writes must not overlap those of another");
+  };
+  for_each_sink(b.target(), [&](auto const& to) { apart(a.source(), to); });
+  for_each_sink(a.target(), [&](auto const& to) {
+    apart(b.source(), to);
+    for_each_sink(b.target(), [&](auto const& other) { apart(to, other); });
+  });
+}
+template <class First, class... More>
+void check_all_apart(First const& first, More const&... more) {
+  (check_apart(first, more), ...);
+  if constexpr (sizeof...(more) > 1) check_all_apart(more...);
+}
+
+/// An operand that passed.
+template <class Operand>
+struct checked_operand {
+  Operand const& heads;
+  cos_sin_view<typename Operand::real> const& rows;
+  bool in_place;
+  std::size_t first_dim;
+
+  checked_operand(Operand const& operand, cos_sin_view<typename Operand::real> const& view)
+      : heads(operand),
+        rows(view),
+        in_place(operand.check(view)),
+        first_dim(operand.first_dim(view)) {}
+
+  void run(part_of_heads const& part) const {
+    if (part.tokens == 0 || part.heads == 0) return;
+    if constexpr (Operand::is_plain) {
+      rotate_cut(checked_heads<typename Operand::from_layout, typename Operand::to_layout,
+                               Operand::is_scaled, typename Operand::source_type,
+                               typename Operand::target_type>{heads.source(), heads.target(),
+                                                              heads.scale(), rows, first_dim,
+                                                              Operand::is_scaled || !in_place},
+                 part);
+    } else {
+      step<Operand>(heads, rows, first_dim).run(part);
+    }
+  }
+  /// Part i of n: some tokens; or some heads, where tokens are too few, or where slots may repeat
+  /// and tokens go in order.
+  void run(std::size_t i, std::size_t n) const {
+    auto const tokens = rows.tokens(), of_token = heads.source().heads();
+    bool in_order = false;
+    for_each_sink(heads.target(), [&]<class To>(To const&) {
+      in_order = in_order || (heads_of_numbers<To> && !requires(To const& to) { to.strides(); });
+    });
+    if (!in_order && (tokens >= n || tokens >= of_token)) {
+      auto const [first, count] = part_of(tokens, i, n);
+      run({first, count, 0, of_token});
+    } else {
+      auto const [first, count] = part_of(of_token, i, n);
+      run({0, tokens, first, count});
+    }
+  }
+};
 
 /// Rotates in place what rotate_whole_blocks leaves. Not inlined, so that its views stay in
 /// registers there.
 template <class Layout, class View, class Rows>
 [[gnu::noinline]] void rotate_in_place(View const& heads, Rows const& rows, rotary_block block) {
+  using real = arithmetic_t<typename View::element_type>;
+  constexpr real one = 1;
   auto const& view = view_of<View>(rows);
-  head_factors<arithmetic_t<typename View::element_type>> const factors;
-  auto const c = check_in_place<Layout>(heads, block, factors, view);
+  require(view.tokens() == heads.tokens(), "rotate: there must be one row per token, got ",
+          view.tokens(), " rows for ", heads.tokens(), " tokens");
+  auto const first_dim = block.first_dim(heads.head_dim(), view.rotary_dim());
   if (heads.heads() != 0 && heads.tokens() != 0)
-    rotate_cut(c, {0, heads.tokens(), 0, heads.heads()});
+    rotate_cut(checked_heads<Layout, Layout, false, View, View, true>{heads, heads, one, view,
+                                                                      first_dim, false},
+               {0, heads.tokens(), 0, heads.heads()});
 }
 
 }  // namespace detail
@@ -29,55 +109,93 @@ template <class Layout, class View, class Rows>
 ///
 ///     x' = x cos - y sin,   y' = x sin + y cos          [Su 2021, 3.2.2]
 ///
+/// in one pass over each operand: norm, rotation, scale, rounding, and the write to its target.
+///
 ///     rotate<halves>(q, rows);                            in place
 ///     rotate<halves>(k, cache, rows);                     to other memory, in another type
 ///     rotate<interleaved, halves>(k, cache, rows);        to another layout
-///     rotate(rows,                                        q and k in one pass over each,
-///            rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),            with norm and scale
-///            rotation_of<halves>(k, paged_heads(pages, shape, slots)).norm({w_k, 1e-6f}));
 ///
-/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], of rows/;
-/// float, or double for heads of doubles. Arithmetic is in their type, rounded once to the
-/// target's. Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. All
-/// other dims, and pairs of frequency 0, are left alone in place, and copied otherwise.
-/// rows.inverse() undoes it. Any split by tokens or heads gives the same bits; between CPUs with
-/// and without fused multiply-add, the last bit may differ. Allocates nothing. Throws
-/// std::invalid_argument, before anything is changed, unless there is one row per token, the shapes
-/// agree, the block lies within the head, and heads that are written overlap no others. Not
-/// checked: rows, weights and slots must not overlap them either.
-template <class Rows, detail::set_of_heads First, detail::set_of_heads... More>
+///     heads_view const k_cache(q8_0{}, k_pages, shape, slots), v_cache(...);
+///     rotate(rows,                                        a layer's step, in one call
+///            rotated<halves>(q).norm({w_q, 1e-6f}).scale(s),   queries stay in place
+///            rotated<halves>(k, k_cache).norm({w_k, 1e-6f}),   keys go into pages
+///            unrotated(v, v_cache));                           values do not rotate
+///     rotate(tasks(4, pool), rows, ...);                  in tasks, on your own threads
+///
+/// Heads: [tokens][heads][head_dim], views of numbers or in a format, at strides or in pages, or a
+/// head_sink of yours. rows: [tokens], of rows/; float, or double for heads of doubles. Arithmetic
+/// is in their type, rounded once to the target's. Rotates rows.rotary_dim() dims, the first ones
+/// unless `block` says otherwise. All other dims, and pairs of frequency 0, are left alone in
+/// place, and copied otherwise. rows.inverse() undoes it. A token with a negative slot in the
+/// source or the target is left out. Any split by tokens, heads or tasks gives the same bits;
+/// between CPUs with and without fused multiply-add, the last bit may differ. Allocates nothing.
+///
+/// Throws std::invalid_argument, before anything is changed, unless
+///
+/// - there is one row per token, and the shapes of source and target agree
+/// - slots are within pages; in a format they are distinct (numbers keep the last token's)
+/// - the rotary block lies within the head, of at most 4096 dims where heads go through L1: to or
+///   from a format or a struct of yours, with rounding points, or with a norm that is not the usual
+///   one (RMS before the rotation, eps inside the root, weights as they are)
+/// - source and target are the same heads in the same layout, or do not overlap
+/// - what an operand writes overlaps nothing that another reads or writes
+///
+/// Not checked: the memory of your own sinks. Rows, weights and slots must not overlap what is
+/// written either.
+template <class Rows, detail::rotary_operand First, detail::rotary_operand... More>
 void rotate(Rows const& rows, First const& first, More const&... more) {
+  rotate(detail::one_task(), rows, first, more...);
+}
+
+/// The same by the tasks of `split`: each has some of the tokens, or of the heads, of every
+/// operand. Same errors, before the first task.
+template <class Executor, class Rows, detail::rotary_operand First, detail::rotary_operand... More>
+void rotate(tasks<Executor> const& split, Rows const& rows, First const& first,
+            More const&... more) {
   if constexpr (detail::are_right<Rows, First>()) {
     auto const& view = detail::view_of<First>(rows);
     [&](auto const&... checked) {
-      detail::check_apart(first, more...);
-      (detail::rotate_all(checked), ...);
-    }(first.check(view), more.check(view)...);
+      if constexpr (sizeof...(more) > 0) detail::check_all_apart(first, more...);
+      detail::run_tasks(split, [&](std::size_t i) { (checked.run(i, split.count()), ...); });
+    }(detail::checked_operand<First>(first, view), detail::checked_operand<More>(more, view)...);
   }
 }
 
 /// From source to target, see above: to other memory, another type, another layout.
-template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target,
-          class Rows>
+template <class From = void, class To = From, any_heads Source, class Target, class Rows>
 void rotate(Source const& source, Target const& target, Rows const& rows,
             rotary_block block = rotary_block::first()) {
-  if constexpr (detail::are_right<From, To, Source, Target>() &&
-                detail::are_right<Rows, Target>()) {
-    auto const& view = detail::view_of<Target>(rows);
-    detail::rotate_all(detail::check<From, To, false>(source, target, block, {}, view));
-  }
+  if constexpr (detail::are_right<From, To, Source, Target>())
+    rotate(rows, operand<From, To, Source, Target>(source, target).block(block));
+}
+template <class From = void, class To = From, class Executor, any_heads Source, class Target,
+          class Rows>
+void rotate(tasks<Executor> const& split, Source const& source, Target const& target,
+            Rows const& rows, rotary_block block = rotary_block::first()) {
+  if constexpr (detail::are_right<From, To, Source, Target>())
+    rotate(split, rows, operand<From, To, Source, Target>(source, target).block(block));
 }
 
 /// In place, see above. Layout: halves or interleaved.
-template <class Layout = void, heads_of_tokens V, class Rows>
+template <class Layout = void, any_heads V, class Rows>
 void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
   if constexpr (detail::are_right<Layout, Layout, V, V>() && detail::are_right<Rows, V>()) {
-    auto const& view = detail::view_of<V>(rows);
-    auto const dim = heads.head_dim(), rotary = view.rotary_dim();
-    if (view.tokens() != heads.tokens() || heads.heads() == 0 || !block.fits(dim, rotary) ||
-        !detail::rotate_whole_blocks<Layout>(heads, view, block.first_dim(dim, rotary)))
-      detail::rotate_in_place<Layout>(heads, rows, block);
+    if constexpr (heads_of_numbers<V>) {
+      auto const& view = detail::view_of<V>(rows);
+      auto const dim = heads.head_dim(), rotary = view.rotary_dim();
+      if (view.tokens() != heads.tokens() || heads.heads() == 0 || !block.fits(dim, rotary) ||
+          !detail::rotate_whole_blocks<Layout>(heads, view, block.first_dim(dim, rotary)))
+        detail::rotate_in_place<Layout>(heads, rows, block);
+    } else {
+      rotate(rows, rotated<Layout>(heads).block(block));
+    }
   }
+}
+template <class Layout = void, class Executor, any_heads V, class Rows>
+void rotate(tasks<Executor> const& split, V const& heads, Rows const& rows,
+            rotary_block block = rotary_block::first()) {
+  if constexpr (detail::are_right<Layout, Layout, V, V>())
+    rotate(split, rows, operand<Layout, Layout, V, V>(heads, heads).block(block));
 }
 
 }  // namespace posenc

@@ -22,15 +22,6 @@ POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Calls each(i) for i < n, in blocks that compilers compute in registers.
-template <std::size_t Block = 32>
-[[gnu::always_inline]] inline void each_of(std::size_t n, auto const& each) noexcept {
-  auto const whole = n / Block * Block;
-  for (std::size_t i = 0; i < whole; i += Block)
-    for (std::size_t j = 0; j < Block; ++j) each(i + j);
-  for (auto i = whole; i < n; ++i) each(i);
-}
-
 /// A register of floats, or one where there are none.
 using code_lanes = lanes<float>;
 

@@ -1,4 +1,4 @@
-#include "posenc/cache/head_norm.hpp"
+#include "posenc/rotation/head_norm.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
 #include "posenc/cache/float_formats.hpp"
-#include "posenc/cache/write_step.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -30,10 +29,10 @@ using posenc::interleaved;
 using posenc::norm_eps;
 using posenc::norm_kind;
 using posenc::norm_place;
+using posenc::rotate;
 using posenc::rotated;
 using posenc::rounding_points;
 using posenc::unrotated;
-using posenc::write_step;
 
 constexpr std::size_t tokens = 2, heads = 3, dim = 80, all = tokens * heads * dim;
 std::vector<std::int64_t> const positions{131'071, -7};
@@ -59,10 +58,10 @@ template <class Layout, class S, class W>
 void norms(head_norm<W> const& norm, cos_sin_rows<float> const& rows, bool opposite = false) {
   auto const x = numbers::random<S>(all);
   std::vector<float> result(all);
-  write_step(rows,
-             rotated<Layout>(heads_view<S const>(x.data(), shape), heads_view(result.data(), shape))
-                 .norm(norm)
-                 .scale(0.5f));
+  rotate(rows,
+         rotated<Layout>(heads_view<S const>(x.data(), shape), heads_view(result.data(), shape))
+             .norm(norm)
+             .scale(0.5f));
   auto const f = posenc::geometric(64, 1e4);
   for (std::size_t i = 0; i < tokens * heads; ++i) {
     std::vector<double> head;
@@ -127,7 +126,7 @@ TEST(head_norm, of_values_does_not_rotate) {
   auto const before = v;
   heads_view const view(v.data(), shape);
   head_norm<float> const norm{.eps = 1e-6f};  // Gemma 4
-  write_step(rows, unrotated(view, view).norm(norm));
+  rotate(rows, unrotated(view, view).norm(norm));
   for (std::size_t i = 0; i < tokens * heads; ++i) {
     auto const expected = normed({before.begin() + static_cast<std::ptrdiff_t>(i * dim),
                                   before.begin() + static_cast<std::ptrdiff_t>((i + 1) * dim)},
@@ -142,8 +141,8 @@ TEST(head_norm, makes_heads_of_zeros_zeros) {
   cos_sin_rows const rows(posenc::geometric(64, 1e4), positions);
   for (auto const eps_place : {norm_eps::inside, norm_eps::outside, norm_eps::at_least}) {
     std::vector<float> x(all, 0.0f);
-    write_step(rows, rotated<halves>(heads_view(x.data(), shape))
-                         .norm({.kind = norm_kind::l2, .eps_place = eps_place}));
+    rotate(rows, rotated<halves>(heads_view(x.data(), shape))
+                     .norm({.kind = norm_kind::l2, .eps_place = eps_place}));
     for (auto const number : x) ASSERT_EQ(number, 0);
   }
 }
@@ -156,26 +155,24 @@ void rounds_as_separate_calls(head_norm<T> const& norm) {
   std::vector<T> first(all), second(all);
   heads_view<T const> const source(x.data(), shape);
   heads_view<T> const a(first.data(), shape), b(second.data(), shape);
-  auto const rotate = [&](heads_view<T> const& from, heads_view<T> const& to) {
-    posenc::rotate<Layout, Layout>(from, to, rows);
-  };
   if (norm.place == norm_place::before) {
-    write_step(rows, unrotated(source, a).norm(norm)), rotate(a, b);
+    rotate(rows, unrotated(source, a).norm(norm));
+    posenc::rotate<Layout, Layout>(a, b, rows);
   } else {
     posenc::rotate<Layout, Layout>(source, a, rows);
-    write_step(rows, unrotated(a, b).norm(norm));
+    rotate(rows, unrotated(a, b).norm(norm));
   }
   posenc::numbers_of<float> const format;  // shows every bit of what is encoded
   std::vector<std::byte> memory(4 * all), expected(4 * all), other(4 * all);
   std::vector<std::int64_t> const slots{1, 0};
   posenc::pages_shape const pages{1, 2, heads, dim};
-  posenc::encoded_heads const cache(format, memory.data(), pages, slots),
+  posenc::heads_view const cache(format, memory.data(), pages, slots),
       wanted(format, expected.data(), pages, slots), unrounded(format, other.data(), pages, slots);
-  write_step(rows, unrotated(b, wanted));
+  rotate(rows, unrotated(b, wanted));
   auto const k = rotated<Layout>(source, cache).norm(norm);
-  write_step(rows, k.template round<T>(rounding_points::separate_calls()));
+  rotate(rows, k.template round<T>(rounding_points::separate_calls()));
   EXPECT_EQ(memory, expected);
-  write_step(rows, rotated<Layout>(source, unrounded).norm(norm));
+  rotate(rows, rotated<Layout>(source, unrounded).norm(norm));
   EXPECT_NE(other, expected);
 }
 
@@ -216,12 +213,12 @@ void rounds_as(rounding_points const& points, std::size_t rotary, std::size_t fi
   std::vector<T> result(all);
   std::vector<float> normalised(all);
   heads_view<T const> const source(x.data(), shape);
-  write_step(rows,
-             rotated<Layout>(source, heads_view(result.data(), shape))
-                 .block(posenc::rotary_block::from(first))
-                 .norm(head_norm<T>{.weight = w})
-                 .template round<T>(points),
-             unrotated(source, heads_view(normalised.data(), shape)).norm(head_norm<T>{}));
+  rotate(rows,
+         rotated<Layout>(source, heads_view(result.data(), shape))
+             .block(posenc::rotary_block::from(first))
+             .norm(head_norm<T>{.weight = w})
+             .template round<T>(points),
+         unrotated(source, heads_view(normalised.data(), shape)).norm(head_norm<T>{}));
   for (std::size_t i = 0; i < tokens * heads; ++i)
     for (std::size_t d = 0; d < dim; ++d) {
       auto const at = [&](std::size_t j) -> Product {
@@ -287,19 +284,19 @@ void rounds_before_the_rotation_alone() {
   std::vector<std::vector<std::byte>> memory(3, std::vector<std::byte>(4 * all));
   std::vector<std::int64_t> const slots{1, 0};
   auto const cache = [&](std::size_t i) {
-    return posenc::encoded_heads(posenc::numbers_of<float>{}, memory[i].data(),
-                                 posenc::pages_shape{1, 2, heads, dim}, slots);
+    return posenc::heads_view(posenc::numbers_of<float>{}, memory[i].data(),
+                              posenc::pages_shape{1, 2, heads, dim}, slots);
   };
   heads_view<T const> const source(x.data(), shape);
   heads_view<T> const between(normed.data(), shape);
   auto const step = [&](std::size_t i, rounding_points const& points) {
     return rotated<halves>(source, cache(i)).norm(norm).template round<T>(points);
   };
-  write_step(rows, step(0, rounding_points::flashinfer_fused()));
-  write_step(rows, unrotated(source, between).norm(norm));
-  write_step(rows, rotated<halves>(between, cache(1)));
+  rotate(rows, step(0, rounding_points::flashinfer_fused()));
+  rotate(rows, unrotated(source, between).norm(norm));
+  rotate(rows, rotated<halves>(between, cache(1)));
   EXPECT_EQ(memory[0], memory[1]);
-  write_step(rows, step(2, rounding_points::separate_calls()));
+  rotate(rows, step(2, rounding_points::separate_calls()));
   EXPECT_NE(memory[0], memory[2]);
 }
 
@@ -317,11 +314,11 @@ TEST(rounding_points, are_the_formats_own_too) {
   auto const k = [&](std::vector<std::byte>& to) {
     return rotated<interleaved>(
                heads_view<float const>(x.data(), {1, 1, 512}),
-               posenc::encoded_heads(posenc::deepseek_v4{}, to.data(), {1, 1, 1, 512}, slot))
+               posenc::heads_view(posenc::deepseek_v4{}, to.data(), {1, 1, 1, 512}, slot))
         .block(posenc::rotary_block::last());
   };
-  write_step(rows, k(a));
-  write_step(rows, k(b).round<bfloat16>({.rotated = true}));
+  rotate(rows, k(a));
+  rotate(rows, k(b).round<bfloat16>({.rotated = true}));
   EXPECT_EQ(a, b);
 }
 

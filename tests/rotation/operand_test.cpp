@@ -1,4 +1,4 @@
-#include "posenc/rotation/rotation.hpp"
+#include "posenc/rotation/operand.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ using posenc::heads_view;
 using posenc::interleaved;
 using posenc::rotary_block;
 using posenc::rotate;
-using posenc::rotation_of;
+using posenc::rotated;
 
 // The weights of `t`, as the norm takes them.
 template <class Real>
@@ -51,11 +51,13 @@ std::vector<double> any_weight(std::size_t head_dim) {
   return numbers::exact(numbers::random<Real>(head_dim, 3));
 }
 
-// The rotation with what `t` asks for.
+// Rotates with what `t` asks for.
 template <class Real>
-auto treated(auto const& plain, treatment const& t, std::vector<Real> const& weight) {
+void rotate_treated(auto const& rows, auto const& plain, treatment const& t,
+                    std::vector<Real> const& weight) {
   auto const scaled = plain.block(t.block).scale(static_cast<Real>(t.scale));
-  return t.eps == 0 ? scaled : scaled.norm({weight, static_cast<Real>(t.eps)});
+  if (t.eps == 0) return rotate(rows, scaled);
+  rotate(rows, scaled.norm({weight, static_cast<Real>(t.eps)}));
 }
 
 template <class From, class To, class S, class T>
@@ -67,7 +69,7 @@ testing::AssertionResult treats_elsewhere(treatment const& t, std::size_t heads,
   auto const before = target.memory;
   auto const weight = weights_of<arithmetic_t<T>>(t);
   cos_sin_rows<arithmetic_t<T>> const rows(of_doubles(t.f), two_positions);
-  rotate(rows, treated(rotation_of<From, To>(source.view(), target.view()), t, weight));
+  rotate_treated(rows, rotated<From, To>(source.view(), target.view()), t, weight);
   if (auto const same = numbers::same_bits(source.memory, read); !same)
     return testing::AssertionFailure() << "the source: " << same.message();
   return are_treated<From, To>(source, target, before, two_positions, t);
@@ -80,7 +82,7 @@ testing::AssertionResult treats_in_place(treatment const& t, std::size_t heads,
   auto const source = x;
   auto const weight = weights_of<arithmetic_t<T>>(t);
   cos_sin_rows<arithmetic_t<T>> const rows(of_doubles(t.f), two_positions);
-  rotate(rows, treated(rotation_of<Layout>(x.view()), t, weight));
+  rotate_treated(rows, rotated<Layout>(x.view()), t, weight);
   return are_treated<Layout, Layout>(source, x, source.memory, two_positions, t);
 }
 
@@ -129,7 +131,7 @@ TEST(rotation, elsewhere_without_norm_or_scale_copies_the_dims_that_it_does_not_
         target({2, 3, 23}, arrangement::dense, 0, 2);
     auto const before = target.memory;
     rotate(cos_sin_rows<arithmetic_t<T>>(t.f, two_positions),
-           rotation_of<Layout>(source.view(), target.view()).block(t.block));
+           rotated<Layout>(source.view(), target.view()).block(t.block));
     EXPECT_TRUE((are_treated<Layout, Layout>(source, target, before, two_positions, t)));
   });
 }
@@ -183,7 +185,7 @@ TEST(rotation, makes_heads_of_zeros_zeros) {
     for (auto& number : x) posenc::store(number, 0);
     auto const zeros = x;
     rotate(cos_sin_rows<arithmetic_t<T>>(geometric(40, 1e4), std::vector{0, 0}),
-           rotation_of<halves>(numbers::view(x, 2, 40)).norm({{}, arithmetic_t<T>(1e-6)}));
+           rotated<halves>(numbers::view(x, 2, 40)).norm({{}, arithmetic_t<T>(1e-6)}));
     for (auto const& number : x) EXPECT_EQ(posenc::load(number), 0);
   });
 }
@@ -195,7 +197,7 @@ TEST(rotation, gives_the_same_bits_however_tokens_and_heads_are_split) {
     cos_sin_rows<real> const rows(with_some_pairs_standing(36), std::vector{9, 1, 0, 9});
     placed_heads<T> whole({4, 70, 75}, arrangement::padded), by_tokens = whole, by_heads = whole;
     auto const go = [&](auto const& some_rows, heads_view<T> const& heads) {
-      rotate(some_rows, rotation_of<Layout>(heads)
+      rotate(some_rows, rotated<Layout>(heads)
                             .block(rotary_block::last())
                             .norm({weight, real(1e-6)})
                             .scale(real(0.3)));
@@ -215,7 +217,7 @@ TEST(rotation, of_scale_1_gives_the_bits_of_none) {
     placed_heads<T> plain({2, 3, 75}, arrangement::padded), scaled = plain;
     cos_sin_rows<arithmetic_t<T>> const rows(with_some_pairs_standing(36), two_positions);
     rotate<Layout>(plain.view(), rows);
-    rotate(rows, rotation_of<Layout>(scaled.view()).scale(1));
+    rotate(rows, rotated<Layout>(scaled.view()).scale(1));
     EXPECT_TRUE(numbers::same_bits(scaled.memory, plain.memory));
   });
 }
@@ -225,10 +227,10 @@ TEST(rotation, takes_norm_scale_and_block_in_any_order) {
   cos_sin_rows const rows(geometric(32, 1e4), two_positions);
   auto const result = [&](auto&& treat) {
     auto x = numbers::random<float>(2 * 3 * 40);
-    rotate(rows, treat(rotation_of<halves>(numbers::view(x, 2, 40))));
+    rotate(rows, treat(rotated<halves>(numbers::view(x, 2, 40))));
     return x;
   };
-  posenc::rms_norm<float> const norm{weight, 1e-6f};
+  posenc::head_norm<float> const norm{weight, 1e-6f};
   auto const last = rotary_block::last();
   auto const expected =
       result([&](auto const& r) { return r.block(last).norm(norm).scale(0.25f); });
@@ -252,12 +254,12 @@ TEST(rotation, of_queries_and_keys_in_one_call_is_that_of_each_alone) {
     auto q_alone = q, k_alone = k, v_alone = v;
     std::vector<T> cache(2 * 2 * 40), cache_alone = cache;
     auto const of_q = [&](heads_view<T> const& x) {
-      return rotation_of<Layout>(x).norm({w_q, real(1e-6)}).scale(real(0.125));
+      return rotated<Layout>(x).norm({w_q, real(1e-6)}).scale(real(0.125));
     };
     auto const of_k = [&](heads_view<T> const& x, std::vector<T>& to) {
-      return rotation_of<Layout>(x, numbers::view(to, 2, 40)).norm({w_k, real(1e-5)});
+      return rotated<Layout>(x, numbers::view(to, 2, 40)).norm({w_k, real(1e-5)});
     };
-    auto const of_v = [&](heads_view<T> const& x) { return rotation_of<Layout>(x); };
+    auto const of_v = [&](heads_view<T> const& x) { return rotated<Layout>(x); };
     rotate(rows, of_q(q.view()), of_k(k.view(), cache), of_v(v.view()));
     rotate(rows, of_q(q_alone.view())), rotate(rows, of_k(k_alone.view(), cache_alone)),
         rotate(rows, of_v(v_alone.view()));
@@ -278,9 +280,8 @@ TEST(rotation, of_queries_and_keys_side_by_side_in_one_buffer_turns_both) {
     auto const k = [](std::vector<T>& x) {
       return heads_view<T>(x.data() + 4 * 32, {3, 2, 32}, {7 * 32, 32});
     };
-    rotate(rows, rotation_of<Layout>(q(packed)).scale(2), rotation_of<Layout>(k(packed)));
-    rotate(rows, rotation_of<Layout>(q(alone)).scale(2)),
-        rotate(rows, rotation_of<Layout>(k(alone)));
+    rotate(rows, rotated<Layout>(q(packed)).scale(2), rotated<Layout>(k(packed)));
+    rotate(rows, rotated<Layout>(q(alone)).scale(2)), rotate(rows, rotated<Layout>(k(alone)));
     EXPECT_TRUE(numbers::same_bits(packed, alone));
     // from q to k, in the same buffer
     EXPECT_NO_THROW((rotate<Layout, Layout>(q(packed).slice_heads(0, 2), k(packed), rows)));
@@ -342,12 +343,12 @@ TEST(rotation, refuses_shapes_and_rows_that_do_not_fit_and_changes_nothing) {
   auto const expect = [&](posenc::heads_shape from, posenc::heads_shape to, rotary_block block,
                           std::string const& message) {
     heads_view<float> const a(source.data(), from), b(target.data(), to);
-    auto const r = rotation_of<halves, interleaved>(a, b).block(block);
+    auto const r = rotated<halves, interleaved>(a, b).block(block);
     EXPECT_EQ(message_of([&] { rotate(rows, r); }), message);
     EXPECT_EQ(message_of([&] { rotate(rows, r.scale(2)); }), message);
     EXPECT_EQ(
         message_of([&] {
-          rotate(rows, rotation_of<halves>(heads_view(source.data() + 300, {2, 1, 8})).scale(3), r);
+          rotate(rows, rotated<halves>(heads_view(source.data() + 300, {2, 1, 8})).scale(3), r);
         }),
         message)
         << "as the second of two";
@@ -373,20 +374,20 @@ TEST(rotation, refuses_a_norm_or_scale_that_is_none) {
   numbers::in_every_format([]<class T>() {
     using real = arithmetic_t<T>;
     auto x = numbers::random<T>(48);
-    auto const r = rotation_of<halves>(numbers::view(x, 2, 8));
+    auto const r = rotated<halves>(numbers::view(x, 2, 8));
     std::vector<real> const weight(8, 1), short_weight(7, 1), long_weight(9, 1);
-    std::string const eps = "posenc: rotation: eps of the norm must be finite and positive, got ";
+    std::string const eps = "posenc: rotate: eps of the norm must be finite and positive, got ";
     EXPECT_EQ(message_of([&] { r.norm({weight, 0}); }), eps + "0");
     EXPECT_EQ(message_of([&] { r.norm({weight, real(-0.5)}); }), eps + "-0.5");
     EXPECT_EQ(message_of([&] { r.norm({{}, static_cast<real>(infinity())}); }), eps + "infinity");
     EXPECT_EQ(message_of([&] { r.norm({{}, static_cast<real>(not_a_number())}); }), eps + "NaN");
-    std::string const a_dim = "posenc: rotation: the norm must have one weight per dim, got ";
+    std::string const a_dim = "posenc: rotate: the norm must have one weight per dim, got ";
     EXPECT_EQ(message_of([&] { r.norm({short_weight, 1}); }), a_dim + "7 weights for head_dim 8");
     EXPECT_EQ(message_of([&] {
                 r.scale(2).norm({long_weight, 1});
               }),
               a_dim + "9 weights for head_dim 8");
-    std::string const scale = "posenc: rotation: the scale must be finite, got ";
+    std::string const scale = "posenc: rotate: the scale must be finite, got ";
     EXPECT_EQ(message_of([&] { r.scale(static_cast<real>(infinity())); }), scale + "infinity");
     EXPECT_EQ(message_of([&] {
                 r.norm({weight, 1}).scale(static_cast<real>(not_a_number()));
@@ -401,45 +402,39 @@ TEST(rotation, refuses_rotations_of_one_call_that_get_into_each_others_way_and_c
     auto x = numbers::random<T>(400);
     auto const before = x;
     auto const at = [&](std::size_t first) { return heads_view<T>(x.data() + first, {2, 2, 8}); };
-    auto const in_place = rotation_of<halves>(at(0));
+    auto const in_place = rotated<halves>(at(0));
     EXPECT_EQ(message_of([&] { rotate(rows, in_place, in_place); }), others_apart);
-    EXPECT_EQ(message_of([&] { rotate(rows, in_place, rotation_of<halves>(at(31))); }),
+    EXPECT_EQ(message_of([&] { rotate(rows, in_place, rotated<halves>(at(31))); }), others_apart);
+    EXPECT_EQ(
+        message_of([&] { rotate(rows, in_place.scale(1), rotated<halves>(at(100), at(20))); }),
+        others_apart);
+    EXPECT_EQ(message_of([&] { rotate(rows, in_place, rotated<interleaved>(at(20), at(100))); }),
               others_apart);
-    EXPECT_EQ(
-        message_of([&] { rotate(rows, in_place.scale(1), rotation_of<halves>(at(100), at(20))); }),
-        others_apart);
-    EXPECT_EQ(
-        message_of([&] { rotate(rows, in_place, rotation_of<interleaved>(at(20), at(100))); }),
-        others_apart);
-    EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(at(200), at(20)), in_place); }),
+    EXPECT_EQ(message_of([&] { rotate(rows, rotated<halves>(at(200), at(20)), in_place); }),
               others_apart);
     EXPECT_EQ(message_of([&] {
-                rotate(rows, rotation_of<halves>(at(100), at(20)),
-                       rotation_of<halves>(at(200), at(131)));
+                rotate(rows, rotated<halves>(at(100), at(20)), rotated<halves>(at(200), at(131)));
               }),
               others_apart)
         << "the first reads what the second writes";
     EXPECT_EQ(message_of([&] {
-                rotate(rows, rotation_of<halves>(at(100), at(20)),
-                       rotation_of<halves>(at(200), at(51)));
+                rotate(rows, rotated<halves>(at(100), at(20)), rotated<halves>(at(200), at(51)));
               }),
               others_apart)
         << "both write the same";
     EXPECT_EQ(message_of([&] {
-                rotate(rows, rotation_of<halves>(at(300)), in_place, rotation_of<halves>(at(31)));
+                rotate(rows, rotated<halves>(at(300)), in_place, rotated<halves>(at(31)));
               }),
               others_apart)
         << "the second and third";
     EXPECT_EQ(message_of([&] {
-                rotate(rows, in_place, rotation_of<halves>(at(300)), rotation_of<halves>(at(31)));
+                rotate(rows, in_place, rotated<halves>(at(300)), rotated<halves>(at(31)));
               }),
               others_apart)
         << "the first and third";
     EXPECT_TRUE(numbers::same_bits(x, before));
-    EXPECT_NO_THROW(
-        rotate(rows, in_place, rotation_of<halves>(at(32)), rotation_of<halves>(at(64))));
-    EXPECT_NO_THROW(
-        rotate(rows, rotation_of<halves>(at(0), at(100)), rotation_of<halves>(at(0), at(132))))
+    EXPECT_NO_THROW(rotate(rows, in_place, rotated<halves>(at(32)), rotated<halves>(at(64))));
+    EXPECT_NO_THROW(rotate(rows, rotated<halves>(at(0), at(100)), rotated<halves>(at(0), at(132))))
         << "both read the same";
   });
 }
@@ -458,8 +453,8 @@ TEST(rotation, of_nothing_does_nothing) {
         EXPECT_NO_THROW((rotate<halves, interleaved>(no_tokens, no_tokens, no_rows)));
         EXPECT_NO_THROW((rotate<halves, interleaved>(no_heads, no_heads, rows)));
         EXPECT_NO_THROW(rotate<interleaved>(no_heads, rows));
-        EXPECT_NO_THROW(rotate(rows, rotation_of<halves>(no_heads).norm({{}, 1}).scale(2),
-                               rotation_of<halves>(no_heads)));
+        EXPECT_NO_THROW(rotate(rows, rotated<halves>(no_heads).norm({{}, 1}).scale(2),
+                               rotated<halves>(no_heads)));
       }
   });
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 #include "posenc/core/target.hpp"
@@ -55,17 +57,52 @@ inline bool are_side_by_side(strided_memory const& a, strided_memory const& b) n
   return std::ranges::any_of(a.of_head, in_each) || std::ranges::any_of(b.of_head, in_each);
 }
 
-/// False only if no byte is in both views. Heads side by side in each page, in each token or in
+/// False only if no byte is at both addresses. Heads side by side in each page, in each token or in
 /// each head are apart, and so are other slots of the same pages; others that interleave count as
 /// overlapping.
 template <class A, class B>
-bool may_overlap(A const& a, B const& b) noexcept {
+bool addresses_overlap(A const& a, B const& b) noexcept {
   if (!overlap(a.memory(), b.memory())) return false;
   if constexpr (requires { a.has_other_slots(b); })
     if (a.has_other_slots(b)) return false;
-  if constexpr (requires { a.strided(), b.strided(); })
-    return !are_side_by_side(a.strided(), b.strided());
-  return true;
+  return !are_side_by_side(a.strided(), b.strided());
+}
+
+/// Whether the heads at both addresses, of as many tokens and heads, are the same bytes.
+template <class A, class B>
+bool same_address(A const& a, B const& b) noexcept {
+  bool same = a.head_stride() == b.head_stride() || a.heads() <= 1;
+  for (std::size_t token = 0; same && token < a.tokens(); ++token)
+    same = static_cast<void const*>(a.token(token)) == b.token(token);
+  return same;
+}
+
+/// False only if the views share no byte. A struct of a user's, which says nothing of its memory,
+/// shares none.
+template <class A, class B>
+bool may_overlap(A const& a, B const& b) noexcept {
+  if constexpr (requires { a.addresses(), b.addresses(); }) {
+    for (auto const& x : a.addresses())
+      for (auto const& y : b.addresses())
+        if (addresses_overlap(x, y)) return true;
+  }
+  return false;
+}
+
+/// Whether the views, of the same shape, are the same heads in the same format.
+template <class A, class B>
+bool same_heads(A const& a, B const& b) noexcept {
+  if (static_cast<void const*>(&a) == &b) return true;
+  if constexpr (requires {
+                  requires std::same_as<typename A::format_type, typename B::format_type>;
+                }) {
+    auto const of_a = a.addresses();
+    auto const of_b = b.addresses();
+    for (std::size_t i = 0; i < of_a.size(); ++i)
+      if (!same_address(of_a[i], of_b[i])) return false;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace detail

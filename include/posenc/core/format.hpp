@@ -1,4 +1,4 @@
-// What a format of cached heads is.
+// What a format of heads is.
 #pragma once
 
 #include <concepts>
@@ -56,10 +56,12 @@ concept loads_registers = cache_format<F> && requires(std::byte const* head, std
   F::template load<Lanes>(head, i);
 };
 
-template <storable T>
-struct numbers_of;
-
 namespace detail {
+
+/// A byte of a head in a format. Nothing is computed with it.
+struct [[gnu::may_alias]] head_byte {
+  std::byte value;
+};
 
 /// A format that stores each dim as a number, and computes with it in float.
 template <class F>
@@ -105,6 +107,22 @@ struct heads_to_encode {
     if (scales != nullptr) scales += scales_stride;
   }
 };
+
+/// Encodes some heads, all in one call where the format has that.
+template <cache_format F>
+void encode(F const& format, heads_to_encode& heads) noexcept {
+  if constexpr (requires { format.encode_some(heads); }) {
+    format.encode_some(heads);
+  } else {
+    for (; heads.count != 0; heads.next()) {
+      if constexpr (scaled_format<F>) {
+        format.encode(heads.head(), heads.to, heads.scales);
+      } else {
+        format.encode(heads.head(), heads.to);
+      }
+    }
+  }
+}
 
 }  // namespace detail
 }  // namespace posenc

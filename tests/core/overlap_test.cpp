@@ -1,4 +1,4 @@
-#include "posenc/core/memory_range.hpp"
+#include "posenc/core/overlap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/paged_heads.hpp"
 #include "posenc/core/storage.hpp"
 
 namespace of_memory_range {
@@ -19,7 +18,7 @@ namespace {
 using posenc::heads_shape;
 using posenc::heads_strides;
 using posenc::heads_view;
-using posenc::paged_heads;
+using posenc::in_pages;
 using posenc::pages_strides;
 using posenc::detail::may_overlap;
 
@@ -123,7 +122,7 @@ TEST(may_overlap, never_denies_that_pages_share_bytes) {
     auto const page = static_cast<std::ptrdiff_t>(up_to(60));
     auto const offset = signed_up_to(70);
     auto const of = [&](float* data, std::size_t h, std::size_t d, std::size_t p) {
-      return paged_heads<float const>(data, {p, tokens, h, d}, {page, token, head}, none);
+      return heads_view<float const, in_pages>(data, {p, tokens, h, d}, {page, token, head}, none);
     };
     auto const marks = [&](std::ptrdiff_t first, std::size_t h, std::size_t d, std::size_t p) {
       std::array<bool, 2048> mark{};
@@ -160,7 +159,7 @@ TEST(may_overlap, never_denies_that_pages_share_bytes) {
 TEST(may_overlap, sees_apart_what_lies_side_by_side_in_pages) {
   slots const some{7, 0, 2};
   auto const of = [&](std::ptrdiff_t first, pages_strides strides) {
-    return paged_heads<float>(memory.data() + first, {3, 4, 2, 8}, strides, some);
+    return heads_view<float, in_pages>(memory.data() + first, {3, 4, 2, 8}, strides, some);
   };
   pages_strides const in_page{128, 16, 8}, in_token{128, 32, 8}, in_head{128, 32, 16},
       of_heads{128, 8, 32};

@@ -1,4 +1,4 @@
-#include "posenc/cache/encoded_heads.hpp"
+#include "posenc/core/heads_in_format.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,9 +19,8 @@
 namespace of_encoded_heads {
 namespace {
 
-using posenc::bytes_at;
 using posenc::deepseek_v4;
-using posenc::encoded_heads;
+using posenc::in_pages;
 using posenc::int8_per_head;
 using posenc::pages_shape;
 using posenc::q8_0;
@@ -58,7 +57,7 @@ template <class F>
 void keeps_each_head_where_it_is(F const& format) {
   auto memory = memory_for(format, three_pages);
   slots const all{11, 0, 3, 4, -1, 7};
-  encoded_heads const x(format, memory.data(), three_pages, all);
+  heads_view const x(format, memory.data(), three_pages, all);
   EXPECT_EQ(x.tokens(), all.size());
   EXPECT_EQ(x.heads(), 2u);
   EXPECT_EQ(x.head_dim(), 64u);
@@ -79,16 +78,15 @@ void keeps_each_head_where_it_is(F const& format) {
       std::copy(bytes.scales.begin(), bytes.scales.end(),
                 expected.begin() + static_cast<std::ptrdiff_t>(page + 8 * size + within * rest));
       std::vector<float> read(64);
-      encoded_heads const to_read(format, static_cast<void const*>(memory.data()), three_pages,
-                                  all);
-      static_assert(std::is_same_v<decltype(to_read), encoded_heads<F const> const>);
+      heads_view const to_read(format, static_cast<void const*>(memory.data()), three_pages, all);
+      static_assert(std::is_same_v<decltype(to_read), heads_view<F const, in_pages> const>);
       to_read.read(t, h, read);
       EXPECT_EQ(read, through(format, head));
     }
   EXPECT_EQ(memory, expected);
 }
 
-TEST(encoded_heads, keeps_each_head_where_it_is) {
+TEST(heads_in_format, keeps_each_head_where_it_is) {
   keeps_each_head_where_it_is(u8_per_head{});
   keeps_each_head_where_it_is(q8_0{});
   keeps_each_head_where_it_is(int8_per_head{});
@@ -99,13 +97,13 @@ TEST(encoded_heads, keeps_each_head_where_it_is) {
 }
 
 // 4 tokens of 576 bytes, then their scales.
-TEST(encoded_heads, has_the_page_of_deepseek_v4) {
+TEST(heads_in_format, has_the_page_of_deepseek_v4) {
   pages_shape const shape{2, 4, 1, 512};
   auto memory = memory_for(deepseek_v4{}, shape);
   EXPECT_EQ(memory.size(), 2u * 4 * 584);
   slots const one{6};
   auto const head = numbers::random<float>(512);
-  encoded_heads(deepseek_v4{}, memory.data(), shape, one).write(0, 0, head);
+  heads_view(deepseek_v4{}, memory.data(), shape, one).write(0, 0, head);
   auto const bytes = encode(deepseek_v4{}, head);
   auto expected = memory_for(deepseek_v4{}, shape);
   std::copy(bytes.codes.begin(), bytes.codes.end(), expected.begin() + 4 * 584 + 2 * 576);
@@ -113,12 +111,12 @@ TEST(encoded_heads, has_the_page_of_deepseek_v4) {
   EXPECT_EQ(memory, expected);
 }
 
-TEST(encoded_heads, takes_any_strides_and_scales_anywhere) {
+TEST(heads_in_format, takes_any_strides_and_scales_anywhere) {
   std::vector<std::byte> codes(3000), scales(400);
   slots const some{9, 2};
   // Pages of [heads][tokens], with gaps; scales backwards.
-  encoded_heads const x(int8_per_head{}, bytes_at{codes.data(), {700, 65, 300}},
-                        bytes_at{scales.data() + 300, {33, -8, 4}}, three_pages, some);
+  heads_view const x(int8_per_head{}, codes.data(), three_pages, {700, 65, 300},
+                     scales.data() + 300, {33, -8, 4}, some);
   auto const head = numbers::random<float>(64);
   x.write(0, 1, head);
   auto const bytes = encode(int8_per_head{}, head);
@@ -128,21 +126,22 @@ TEST(encoded_heads, takes_any_strides_and_scales_anywhere) {
       std::equal(bytes.scales.begin(), bytes.scales.end(), scales.begin() + 300 + 2 * 33 - 8 + 4));
   // In the same pages, behind 512 bytes of codes: 32 bytes.
   auto const in_pages = [&](std::ptrdiff_t first, std::ptrdiff_t page) {
-    encoded_heads(int8_per_head{}, bytes_at{codes.data(), {page, 128, 64}},
-                  bytes_at{codes.data() + first, {page, 8, 4}}, three_pages, some);
+    heads_view(int8_per_head{}, codes.data(), three_pages, {page, 128, 64}, codes.data() + first,
+               {page, 8, 4}, some);
   };
   EXPECT_NO_THROW(in_pages(512, 544));
-  auto const overlap = "posenc: encoded_heads: scales must not overlap codes";
+  auto const overlap = "posenc: heads_view: scales must not overlap codes";
   EXPECT_EQ(message_of([&] { in_pages(511, 544); }), overlap);
   EXPECT_EQ(message_of([&] { in_pages(512, 543); }), overlap) << "into the next page";
   auto const& const_codes = codes;
-  static_assert(std::is_same_v<decltype(bytes_at{const_codes.data(), {}}), bytes_at<void const>>);
+  static_assert(std::is_same_v<decltype(heads_view(q8_0{}, const_codes.data(), three_pages, some)),
+                               heads_view<q8_0 const, posenc::in_pages>>);
 }
 
-TEST(encoded_heads, slices_heads) {
+TEST(heads_in_format, slices_heads) {
   auto memory = memory_for(int8_per_head{}, three_pages), sliced = memory;
   slots const all{11, 0, 3, 4};
-  encoded_heads const whole(int8_per_head{}, memory.data(), three_pages, all),
+  heads_view const whole(int8_per_head{}, memory.data(), three_pages, all),
       parts(int8_per_head{}, sliced.data(), three_pages, all);
   auto const head = numbers::random<float>(64);
   whole.write(2, 1, head);
@@ -155,39 +154,39 @@ TEST(encoded_heads, slices_heads) {
             "posenc: heads_view: a slice of heads must lie within [0, 2), got first 1, count 2");
 }
 
-TEST(encoded_heads, refuses_what_paged_heads_refuses_and_head_dims_that_a_format_has_not) {
+TEST(heads_in_format, refuses_what_paged_heads_refuses_and_head_dims_that_a_format_has_not) {
   auto memory = memory_for(q8_0{}, three_pages);
   auto const make = [&](pages_shape shape, slots const& some) {
-    return message_of([&] { encoded_heads(q8_0{}, memory.data(), shape, some); });
+    return message_of([&] { heads_view(q8_0{}, memory.data(), shape, some); });
   };
   EXPECT_EQ(
       make(three_pages, {0, 12}),
-      "posenc: paged_heads: a slot must be below 12 (3 pages of 4 tokens), got 12 for token 1");
+      "posenc: heads_view: a slot must be below 12 (3 pages of 4 tokens), got 12 for token 1");
   EXPECT_EQ(make(three_pages, {std::numeric_limits<std::int64_t>::max()}),
-            "posenc: paged_heads: a slot must be below 12 (3 pages of 4 tokens), got "
+            "posenc: heads_view: a slot must be below 12 (3 pages of 4 tokens), got "
             "9223372036854775807 for token 0");
   EXPECT_EQ(make({3, 4, 2, 65}, {0}), "posenc: q8_0: head_dim must be a multiple of 32, got 65");
   EXPECT_EQ(make({3, 4, 2, 0}, {0}), "posenc: heads_view: head_dim must be positive, got 0");
   EXPECT_EQ(
       message_of([&] {
-        encoded_heads(q8_0{}, bytes_at{memory.data(), {500, 136, 68}}, three_pages, slots{0});
+        heads_view(q8_0{}, memory.data(), three_pages, {500, 136, 68}, slots{0});
       }),
-      "posenc: paged_heads: pages must not overlap, got pages of 544 elements with stride 500");
+      "posenc: heads_view: pages must not overlap, got pages of 544 elements with stride 500");
   void* const nowhere = nullptr;
-  EXPECT_EQ(message_of([&] { encoded_heads(int8_per_head{}, nowhere, three_pages, slots{0}); }),
+  EXPECT_EQ(message_of([&] { heads_view(int8_per_head{}, nowhere, three_pages, slots{0}); }),
             "posenc: heads_view: data must not be null for 4 tokens x 2 heads");
-  EXPECT_NO_THROW(encoded_heads(q8_0{}, nowhere, {0, 4, 2, 64}, slots{-1}));
+  EXPECT_NO_THROW(heads_view(q8_0{}, nowhere, {0, 4, 2, 64}, slots{-1}));
 }
 
-TEST(encoded_heads, tells_slots_that_are_written_twice) {
+TEST(heads_in_format, tells_slots_that_are_written_twice) {
   auto memory = memory_for(u8_per_head{}, three_pages);
   auto const again = [&](slots const& some) {
     return message_of([&] {
-      encoded_heads(u8_per_head{}, memory.data(), three_pages, some).require_each_slot_once();
+      heads_view(u8_per_head{}, memory.data(), three_pages, some).require_each_slot_once();
     });
   };
   auto const slot = [](int of, int token) {
-    return "posenc: encoded_heads: a slot must be written once, got slot " + std::to_string(of) +
+    return "posenc: heads_view: a slot must be written once, got slot " + std::to_string(of) +
            " again for token " + std::to_string(token);
   };
   EXPECT_EQ(again({5, 5}), slot(5, 1));
@@ -199,7 +198,7 @@ TEST(encoded_heads, tells_slots_that_are_written_twice) {
   for (slots const& some : {slots{}, slots{-1, -1}, slots{11, 10, 9, -1, -1, 8},
                             slots{4, 5, 0, 1, 6}, slots{-1, 0, -1, 1}, slots{3, -1, 2, -1, 1}})
     EXPECT_NO_THROW(
-        encoded_heads(u8_per_head{}, memory.data(), three_pages, some).require_each_slot_once());
+        heads_view(u8_per_head{}, memory.data(), three_pages, some).require_each_slot_once());
   // All orders of slots 0, 0, 1, 2 and -1 are told, none of 0, 1, 2, 3, -1 is.
   slots order{-1, 0, 0, 1, 2}, once{-1, 0, 1, 2, 3};
   do {
@@ -207,7 +206,7 @@ TEST(encoded_heads, tells_slots_that_are_written_twice) {
   } while (std::next_permutation(order.begin(), order.end()));
   do {
     EXPECT_NO_THROW(
-        encoded_heads(u8_per_head{}, memory.data(), three_pages, once).require_each_slot_once());
+        heads_view(u8_per_head{}, memory.data(), three_pages, once).require_each_slot_once());
   } while (std::next_permutation(once.begin(), once.end()));
 }
 

@@ -1,4 +1,4 @@
-#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/heads_view.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,12 +25,12 @@ using posenc::cos_sin_rows;
 using posenc::geometric;
 using posenc::halves;
 using posenc::heads_view;
+using posenc::in_pages;
 using posenc::interleaved;
-using posenc::paged_heads;
 using posenc::pages_shape;
 using posenc::pages_strides;
 using posenc::rotate;
-using posenc::rotation_of;
+using posenc::rotated;
 
 using slots = std::vector<std::int64_t>;
 
@@ -52,11 +52,11 @@ std::ptrdiff_t offset(pages_strides s, std::int64_t slot, std::size_t head) {
   return at / 4 * s.page + at % 4 * s.token + static_cast<std::ptrdiff_t>(head) * s.head;
 }
 
-TEST(paged_heads, finds_each_slot_in_its_page) {
+TEST(in_pages, finds_each_slot_in_its_page) {
   std::vector<float> memory(1200);
   slots const all{19, 0, 3, 4, 7, 8, 16, 5, 5};
   for (auto const strides : ways) {
-    paged_heads<float> const x(memory.data() + before, five_pages, strides, all);
+    heads_view<float, in_pages> const x(memory.data() + before, five_pages, strides, all);
     EXPECT_EQ(x.tokens(), all.size());
     EXPECT_EQ(x.heads(), 3u);
     EXPECT_EQ(x.head_dim(), 8u);
@@ -67,12 +67,12 @@ TEST(paged_heads, finds_each_slot_in_its_page) {
   }
 }
 
-TEST(paged_heads, has_pages_of_any_number_of_tokens) {
+TEST(in_pages, has_pages_of_any_number_of_tokens) {
   std::vector<float> const memory(16 * 12 * 2);
   slots const all{0, 1, 6, 13, 24, 29};
   for (std::size_t const tokens : {1u, 2u, 3u, 6u, 8u, 12u}) {
-    paged_heads<float const> const x(memory.data(), {32 / tokens + 1, tokens, 1, 2},
-                                     {static_cast<std::ptrdiff_t>(3 * tokens), 2, 2}, all);
+    heads_view<float const, in_pages> const x(memory.data(), {32 / tokens + 1, tokens, 1, 2},
+                                              {static_cast<std::ptrdiff_t>(3 * tokens), 2, 2}, all);
     for (std::size_t t = 0; t < all.size(); ++t) {
       auto const slot = static_cast<std::size_t>(all[t]), page = slot / tokens;
       EXPECT_EQ(x.token(t), memory.data() + page * 3 * tokens + slot % tokens * 2) << tokens;
@@ -80,25 +80,25 @@ TEST(paged_heads, has_pages_of_any_number_of_tokens) {
   }
 }
 
-TEST(paged_heads, is_dense_where_no_strides_are_given) {
+TEST(in_pages, is_dense_where_no_strides_are_given) {
   std::vector<float> memory(480);
   slots const some{13};
-  paged_heads const x(memory.data(), five_pages, some);
+  heads_view const x(memory.data(), five_pages, some);
   EXPECT_EQ(x.token(0), memory.data() + 13 * 24);
   EXPECT_EQ(x.head_stride(), 8);
 }
 
-TEST(paged_heads, has_no_token_where_the_slot_is_negative) {
+TEST(in_pages, has_no_token_where_the_slot_is_negative) {
   std::vector<float> memory(480);
   slots const some{-1, 3, std::numeric_limits<std::int64_t>::min(), -480};
-  paged_heads const x(memory.data(), five_pages, some);
+  heads_view const x(memory.data(), five_pages, some);
   EXPECT_EQ(x.token(0), nullptr);
   EXPECT_NE(x.token(1), nullptr);
   EXPECT_EQ(x.token(2), nullptr);
   EXPECT_EQ(x.token(3), nullptr);
 }
 
-TEST(paged_heads, spans_all_of_its_pages) {
+TEST(in_pages, spans_all_of_its_pages) {
   std::vector<float> memory(1200);
   slots const some{9};
   for (auto const strides : ways) {
@@ -112,50 +112,52 @@ TEST(paged_heads, spans_all_of_its_pages) {
         first = std::min(first, at), last = std::max(last, at + 8);
       }
     auto const range =
-        paged_heads<float>(memory.data() + before, five_pages, strides, some).memory();
+        heads_view<float, in_pages>(memory.data() + before, five_pages, strides, some).memory();
     EXPECT_EQ(range.first, address(first));
     EXPECT_EQ(range.last, address(last));
   }
 }
 
-TEST(paged_heads, refuses_a_slot_beyond_the_last_page) {
+TEST(in_pages, refuses_a_slot_beyond_the_last_page) {
   std::vector<float> memory(480);
   auto const expect = [&](pages_shape shape, slots const& some, std::string const& message) {
-    EXPECT_EQ(message_of([&] { paged_heads<float>(memory.data(), shape, some); }), message);
+    EXPECT_EQ(message_of([&] { heads_view<float, in_pages>(memory.data(), shape, some); }),
+              message);
   };
   expect(five_pages, {3, 20},
-         "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
+         "posenc: heads_view: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
   expect(five_pages, {std::numeric_limits<std::int64_t>::max()},
-         "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got "
+         "posenc: heads_view: a slot must be below 20 (5 pages of 4 tokens), got "
          "9223372036854775807 for token 0");
   expect({0, 4, 3, 8}, {-1, 0},
-         "posenc: paged_heads: a slot must be below 0 (0 pages of 4 tokens), got 0 for token 1");
+         "posenc: heads_view: a slot must be below 0 (0 pages of 4 tokens), got 0 for token 1");
   expect({5, 0, 3, 8}, {0},
-         "posenc: paged_heads: a slot must be below 0 (5 pages of 0 tokens), got 0 for token 0");
+         "posenc: heads_view: a slot must be below 0 (5 pages of 0 tokens), got 0 for token 0");
   expect({5, 4, 0, 8}, {-1, 20},
-         "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
+         "posenc: heads_view: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
 }
 
-TEST(paged_heads, refuses_pages_that_overlap) {
+TEST(in_pages, refuses_pages_that_overlap) {
   std::vector<float> memory(1200);
   slots const none;
   for (std::ptrdiff_t const stride : {95, 0, -96, -1000}) {
     auto const message =
-        "posenc: paged_heads: pages must not overlap, got pages of 96 elements with stride " +
+        "posenc: heads_view: pages must not overlap, got pages of 96 elements with stride " +
         std::to_string(stride);
     EXPECT_EQ(message_of([&] {
-                paged_heads<float>(memory.data(), five_pages, {stride, 24, 8}, none);
+                heads_view<float, in_pages>(memory.data(), five_pages, {stride, 24, 8}, none);
               }),
               message);
     EXPECT_EQ(message_of([&] {
-                paged_heads<float const>(memory.data(), five_pages, {stride, 8, 32}, none);
+                heads_view<float const, in_pages>(memory.data(), five_pages, {stride, 8, 32}, none);
               }),
               message);
-    EXPECT_NO_THROW(paged_heads<float>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none))
+    EXPECT_NO_THROW(
+        (heads_view<float, in_pages>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none)))
         << "one page";
   }
   EXPECT_EQ(message_of([&] {
-              paged_heads<float>(memory.data(), five_pages, {96, 8, 24}, none);
+              heads_view<float, in_pages>(memory.data(), five_pages, {96, 8, 24}, none);
             }),
             "posenc: heads_view: heads that are written to must not overlap, got head_dim 8 with 4 "
             "tokens of stride 8 and 3 heads of stride 24");
@@ -166,13 +168,13 @@ void expect_limit() {
   auto const limit = far / static_cast<std::ptrdiff_t>(sizeof(T));
   T element{};
   slots const none;
-  EXPECT_NO_THROW(paged_heads<T>(&element, {2, 1, 1, 8}, {limit - 8, 8, 8}, none));
-  EXPECT_NO_THROW(paged_heads<T>(&element, {3, 1, 1, 8}, {(limit - 8) / 2, 8, 8}, none));
+  EXPECT_NO_THROW((heads_view<T, in_pages>(&element, {2, 1, 1, 8}, {limit - 8, 8, 8}, none)));
+  EXPECT_NO_THROW((heads_view<T, in_pages>(&element, {3, 1, 1, 8}, {(limit - 8) / 2, 8, 8}, none)));
   auto const refused = [&](std::size_t pages, std::ptrdiff_t stride) {
     EXPECT_EQ(message_of([&] {
-                paged_heads<T>(&element, {pages, 1, 1, 8}, {stride, 8, 8}, none);
+                heads_view<T, in_pages>(&element, {pages, 1, 1, 8}, {stride, 8, 8}, none);
               }),
-              "posenc: paged_heads: the pages must fit into memory, got " + std::to_string(pages) +
+              "posenc: heads_view: the pages must fit into memory, got " + std::to_string(pages) +
                   " of stride " + std::to_string(stride));
   };
   refused(2, limit - 7), refused(2, far), refused(3, (limit - 8) / 2 + 1);
@@ -180,34 +182,34 @@ void expect_limit() {
       refused(std::numeric_limits<std::size_t>::max() / 4 + 1, 16);
 }
 
-TEST(paged_heads, fit_into_memory_up_to_the_last_byte_that_a_pointer_difference_counts) {
+TEST(in_pages, fit_into_memory_up_to_the_last_byte_that_a_pointer_difference_counts) {
   expect_limit<double>();
   expect_limit<float>();
   expect_limit<posenc::half>();
 }
 
-TEST(paged_heads, refuses_pages_that_no_dense_heads_could_be) {
+TEST(in_pages, refuses_pages_that_no_dense_heads_could_be) {
   std::vector<float> memory(8);
   slots const none;
   auto const many = std::numeric_limits<std::size_t>::max();
   for (auto const& shape :
        {pages_shape{1, many, 1, 8}, {1, 1, many, 8}, {2, many, many, many}, {2, root, root, 8}})
-    EXPECT_NE(message_of([&] { paged_heads<float>(memory.data(), shape, none); }), "");
+    EXPECT_NE(message_of([&] { heads_view<float, in_pages>(memory.data(), shape, none); }), "");
   EXPECT_EQ(message_of([&] {
-              paged_heads<float>(memory.data(), {2, 2, 1, 0}, none);
+              heads_view<float, in_pages>(memory.data(), {2, 2, 1, 0}, none);
             }),
             "posenc: heads_view: head_dim must be positive, got 0");
   EXPECT_EQ(message_of([&] {
-              paged_heads<float>(nullptr, {2, 2, 1, 8}, none);
+              heads_view<float, in_pages>(nullptr, {2, 2, 1, 8}, none);
             }),
             "posenc: heads_view: data must not be null for 2 tokens x 1 heads");
 }
 
-TEST(paged_heads, of_nothing_needs_no_data) {
+TEST(in_pages, of_nothing_needs_no_data) {
   slots const padding{-1, -1};
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
   for (auto const& shape : {pages_shape{0, 4, 3, 8}, {5, 0, 3, 8}, {5, 4, 0, 8}}) {
-    paged_heads<float> const dense(nullptr, shape, padding),
+    heads_view<float, in_pages> const dense(nullptr, shape, padding),
         strided(nullptr, shape, {far, far, -far}, padding);
     EXPECT_EQ(dense.tokens(), 2u);
     EXPECT_EQ(dense.memory().first, dense.memory().last);
@@ -215,7 +217,7 @@ TEST(paged_heads, of_nothing_needs_no_data) {
     rotate<halves, interleaved>(strided, strided, rows);
   }
   slots const real{3, 17};  // slots of no heads
-  paged_heads<float> const no_heads(nullptr, {5, 4, 0, 8}, {96, 24, 8}, real);
+  heads_view<float, in_pages> const no_heads(nullptr, {5, 4, 0, 8}, {96, 24, 8}, real);
   EXPECT_EQ(no_heads.token(1), nullptr);
   rotate<halves>(no_heads, rows);
 }
@@ -224,7 +226,7 @@ TEST(paged_heads, of_nothing_needs_no_data) {
 template <class T>
 struct cache {
   std::vector<T> memory = numbers::random<T>(1200, 7);
-  paged_heads<T> at(pages_strides strides, slots const& which) {
+  heads_view<T, in_pages> at(pages_strides strides, slots const& which) {
     return {memory.data() + before, five_pages, strides, which};
   }
 };
@@ -235,7 +237,7 @@ void in_types_and_layouts(auto&& test) {
   test.template operator()<posenc::bfloat16, interleaved>();
 }
 
-TEST(paged_heads, take_what_rotate_scatters_slot_by_slot) {
+TEST(in_pages, take_what_rotate_scatters_slot_by_slot) {
   in_types_and_layouts([]<class T, class Layout>() {
     slots const which{19, -1, 0, 7, 8, -3, 7, 2};  // 7 twice: the later one stays
     auto const x = numbers::random<T>(which.size() * 3 * 8);
@@ -259,7 +261,7 @@ TEST(paged_heads, take_what_rotate_scatters_slot_by_slot) {
   });
 }
 
-TEST(paged_heads, give_what_rotate_gathers_and_passes_over) {
+TEST(in_pages, give_what_rotate_gathers_and_passes_over) {
   in_types_and_layouts([]<class T, class>() {
     slots const which{19, -1, 0, 7, 7};
     cos_sin_rows<arithmetic_t<T>> const rows(geometric(8, 1e4), slots{5, 6, 7, 8, 9});
@@ -282,7 +284,7 @@ TEST(paged_heads, give_what_rotate_gathers_and_passes_over) {
 }
 
 // Shifts of cached keys, one angle each; a slot that occurs twice is rotated twice.
-TEST(paged_heads, turn_in_place_slot_by_slot) {
+TEST(in_pages, turn_in_place_slot_by_slot) {
   in_types_and_layouts([]<class T, class Layout>() {
     slots const which{4, -1, 11, 4, 0};
     cos_sin_rows<arithmetic_t<T>> const rows(geometric(6, 1e4), slots{-5, 3, -5, 2, 1});
@@ -291,15 +293,15 @@ TEST(paged_heads, turn_in_place_slot_by_slot) {
       cache<T> c, one_by_one, normed, normed_one_by_one;
       rotate<Layout>(c.at(strides, which), rows);
       auto const pages = normed.at(strides, which);
-      rotate(rows, rotation_of<Layout>(pages, pages).norm({weight, arithmetic_t<T>(1e-6)}));
+      rotate(rows, rotated<Layout>(pages, pages).norm({weight, arithmetic_t<T>(1e-6)}));
       for (std::size_t t = 0; t < which.size(); ++t) {
         if (which[t] < 0) continue;
         auto const at = static_cast<std::ptrdiff_t>(before) + offset(strides, which[t], 0);
         rotate<Layout>(heads_view<T>(one_by_one.memory.data() + at, {1, 3, 8}, {0, strides.head}),
                        rows.slice_tokens(t, 1));
         rotate(rows.slice_tokens(t, 1),
-               rotation_of<Layout>(heads_view<T>(normed_one_by_one.memory.data() + at, {1, 3, 8},
-                                                 {0, strides.head}))
+               rotated<Layout>(heads_view<T>(normed_one_by_one.memory.data() + at, {1, 3, 8},
+                                             {0, strides.head}))
                    .norm({weight, arithmetic_t<T>(1e-6)}));
       }
       EXPECT_TRUE(numbers::same_bits(c.memory, one_by_one.memory));
@@ -308,21 +310,21 @@ TEST(paged_heads, turn_in_place_slot_by_slot) {
   });
 }
 
-TEST(paged_heads, take_queries_in_place_and_keys_to_the_cache_in_one_call) {
+TEST(in_pages, take_queries_in_place_and_keys_to_the_cache_in_one_call) {
   auto q = numbers::random<float>(2 * 3 * 8), k = numbers::random<float>(2 * 3 * 8, 2), q_alone = q;
   slots const which{17, 2};
   cache<posenc::bfloat16> c, c_alone;
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{17, 2});
-  rotate(rows, rotation_of<halves>(numbers::view(q, 2, 8)).scale(0.5f),
-         rotation_of<halves, interleaved>(numbers::view(k, 2, 8), c.at(ways[1], which)));
-  rotate(rows, rotation_of<halves>(numbers::view(q_alone, 2, 8)).scale(0.5f));
+  rotate(rows, rotated<halves>(numbers::view(q, 2, 8)).scale(0.5f),
+         rotated<halves, interleaved>(numbers::view(k, 2, 8), c.at(ways[1], which)));
+  rotate(rows, rotated<halves>(numbers::view(q_alone, 2, 8)).scale(0.5f));
   rotate<halves, interleaved>(numbers::view(k, 2, 8), c_alone.at(ways[1], which), rows);
   EXPECT_TRUE(numbers::same_bits(q, q_alone));
   EXPECT_TRUE(numbers::same_bits(c.memory, c_alone.memory));
 }
 
 // Padding tokens, as in the batches of engines: nothing to do, whatever else is asked for.
-TEST(paged_heads, of_padding_alone_are_left_as_they_are) {
+TEST(in_pages, of_padding_alone_are_left_as_they_are) {
   cache<float> c, other;
   auto const kept = c.memory;
   slots const padding{-1, -1};
@@ -331,11 +333,11 @@ TEST(paged_heads, of_padding_alone_are_left_as_they_are) {
   EXPECT_NO_THROW(rotate<halves>(pages, rows));
   EXPECT_NO_THROW((rotate<halves, interleaved>(pages, other.at(ways[0], padding), rows)));
   EXPECT_NO_THROW((rotate<interleaved, halves>(other.at(ways[3], padding), pages, rows)));
-  EXPECT_NO_THROW(rotate(rows, rotation_of<halves>(pages).norm({{}, 1}).scale(0)));
+  EXPECT_NO_THROW(rotate(rows, rotated<halves>(pages).norm({{}, 1}).scale(0)));
   EXPECT_TRUE(numbers::same_bits(c.memory, kept));
 }
 
-TEST(paged_heads, go_to_other_slots_of_their_pages) {
+TEST(in_pages, go_to_other_slots_of_their_pages) {
   cache<float> c, other;
   auto const kept = c.memory;
   slots const from{1, -1, 2}, to{3, 4, 19};
@@ -344,13 +346,13 @@ TEST(paged_heads, go_to_other_slots_of_their_pages) {
     c.memory = other.memory = kept;
     rotate<halves>(c.at(way, from), c.at(way, to), rows);
     auto const apart = kept;
-    rotate<halves>(paged_heads<float const>(apart.data() + before, five_pages, way, from),
+    rotate<halves>(heads_view<float const, in_pages>(apart.data() + before, five_pages, way, from),
                    other.at(way, to), rows);
     EXPECT_TRUE(numbers::same_bits(c.memory, other.memory));
   }
 }
 
-TEST(paged_heads, refuse_slots_that_are_written_to) {
+TEST(in_pages, refuse_slots_that_are_written_to) {
   cache<float> c;
   auto const kept = c.memory;
   slots const from{1, 2}, to{3, 1};
@@ -371,8 +373,7 @@ TEST(paged_heads, refuse_slots_that_are_written_to) {
             message);
   EXPECT_EQ(
       message_of([&] {
-        rotate(rows, rotation_of<halves>(c.at(ways[0], from)),
-               rotation_of<halves>(c.at(ways[0], to)));
+        rotate(rows, rotated<halves>(c.at(ways[0], from)), rotated<halves>(c.at(ways[0], to)));
       }),
       "posenc: rotate: heads that one rotation of a call writes must not overlap those of another");
   EXPECT_EQ(message_of([&] {
@@ -395,18 +396,19 @@ void expect_words_are(std::vector<std::int64_t> const& into) {
   auto in_place = numbers;
   rotate<halves>(heads_view(in_place.data(), {2, 3, 8}), rows);
   rotate<halves>(heads_view(numbers.data(), {2, 3, 8}),
-                 paged_heads(pages.data(), {5, 4, 3, 8}, into), rows);
+                 heads_view(pages.data(), {5, 4, 3, 8}, into), rows);
   rotate<halves>(heads_view<as<Format> const>(words.data(), {2, 3, 8}),
-                 paged_heads<as<Format>>(word_pages.data(), {5, 4, 3, 8}, into), rows);
+                 heads_view<as<Format>, in_pages>(word_pages.data(), {5, 4, 3, 8}, into), rows);
   rotate<halves>(heads_view<as<Format>>(words.data(), {2, 3, 8}), rows);
   for (std::size_t i = 0; i < words.size(); ++i) ASSERT_EQ(words[i], in_place[i].bits) << i;
   for (std::size_t i = 0; i < word_pages.size(); ++i) ASSERT_EQ(word_pages[i], pages[i].bits) << i;
   // [heads][tokens] in each page.
-  paged_heads<as<Format>> const strided(word_pages.data(), {5, 4, 3, 8}, {96, 8, 32}, into);
+  heads_view<as<Format>, in_pages> const strided(word_pages.data(), {5, 4, 3, 8}, {96, 8, 32},
+                                                 into);
   EXPECT_EQ(strided.head_stride(), 32);
 }
 
-TEST(paged_heads, of_words_take_the_format_that_they_name) {
+TEST(in_pages, of_words_take_the_format_that_they_name) {
   expect_words_are<posenc::half>({17, 2});
   expect_words_are<posenc::bfloat16>({3, 0});
 }

@@ -1,5 +1,5 @@
 // Keys of any bits, into pages of any format by any slots, in memory of exactly their size:
-// write_step refuses and changes nothing, or writes what rotate and encode would, and nothing else.
+// rotate refuses and changes nothing, or writes what rotate and encode would, and nothing else.
 
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -16,14 +16,13 @@
 #include "must.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/cache/write_step.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
 namespace {
 
-using fuzz::must, posenc::encoded_heads, posenc::halves, posenc::heads_view;
+using fuzz::must, posenc::heads_view, posenc::halves, posenc::heads_view;
 
 // Not in a vector, whose capacity may be more.
 template <class T>
@@ -84,8 +83,8 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
   auto const before = memory.copy();
   std::copy(before.begin(), before.end(), expected.data.get());
   auto const cache_in = [&](exact<std::byte>& where) {
-    return encoded_heads(format, static_cast<void*>(where.data.get()), shape,
-                         std::span(slots.data.get(), tokens));
+    return heads_view(format, static_cast<void*>(where.data.get()), shape,
+                      std::span(slots.data.get(), tokens));
   };
   bool const right =
       has_bytes && !bad_slot && !again && positions.size() == tokens && 2 * rotary <= dim;
@@ -96,8 +95,8 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
       for (auto i = n; i-- > 0;) run(i);
     };
     heads_view<float const> const source(keys.data.get(), {tokens, heads, dim});
-    posenc::write_step(posenc::tasks(split, here), rows,
-                       posenc::rotated<halves>(source, cache_in(memory)).scale(0.5f));
+    posenc::rotate(posenc::tasks(split, here), rows,
+                   posenc::rotated<halves>(source, cache_in(memory)).scale(0.5f));
   } catch (std::invalid_argument const&) {
     refused = true;
   }
@@ -105,10 +104,10 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
   must(!refused || !right, "good input was refused");
   if (refused) return must(memory.copy() == before, "a refused call changed memory");
   exact<float> rotated(keys.size);
-  posenc::rotate(rows, posenc::rotation_of<halves>(
-                           heads_view<float const>(keys.data.get(), {tokens, heads, dim}),
-                           heads_view<float>(rotated.data.get(), {tokens, heads, dim}))
-                           .scale(0.5f));
+  posenc::rotate(
+      rows, posenc::rotated<halves>(heads_view<float const>(keys.data.get(), {tokens, heads, dim}),
+                                    heads_view<float>(rotated.data.get(), {tokens, heads, dim}))
+                .scale(0.5f));
   auto const wanted = cache_in(expected);
   for (std::size_t t = 0; t < tokens; ++t)
     for (std::size_t h = 0; h < heads; ++h)

@@ -80,7 +80,7 @@ class pages {
     }
   }
 
-  paged_heads<S const> view() const { return {memory_.data(), shape_, strides_, slots_}; }
+  heads_view<S const, in_pages> view() const { return {memory_.data(), shape_, strides_, slots_}; }
 
  private:
   pages_shape shape_;
@@ -307,7 +307,7 @@ TEST(scattered_heads, must_have_a_slot_each_and_the_shape_of_keys_and_values) {
   heads_view const q(x.data(), {1, 2, 8}), k(x.data(), {3, 2, 8});
   slots const all{4, 0, 5}, padded{4, -1, 5}, two{4, 0};
   pages_shape const shape{2, 3, 2, 8};
-  paged_heads const good(x.data(), shape, all), bad(x.data(), shape, padded),
+  heads_view const good(x.data(), shape, all), bad(x.data(), shape, padded),
       few(x.data(), shape, two);
   attention_workspace<float> workspace;
   auto const before = attention(q, good, good, nope(), {}, workspace);
@@ -404,7 +404,7 @@ TEST(attention_in_tasks, takes_a_prepared_encoding_and_pages) {
   random_heads<float> const x(p);
   std::vector<std::int64_t> at(p.keys);
   for (std::size_t t = 0; t < at.size(); ++t) at[t] = static_cast<std::int64_t>(t);
-  paged_heads const k(x.k.data(), {10, 4, p.kv_heads, p.head_dim}, at),
+  heads_view const k(x.k.data(), {10, 4, p.kv_heads, p.head_dim}, at),
       v(x.v.data(), {10, 4, p.kv_heads, p.value_dim}, at);
   rope<halves> const encoding(geometric(p.head_dim, 1e4));
   prepared_encoding<float, rope<halves>> const step(encoding, at, at);

@@ -1,0 +1,241 @@
+// Heads through L1: norm, rotation, scale, rounding, and the write to any target.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/rotation/cut.hpp"
+#include "posenc/rotation/head_norm.hpp"
+#include "posenc/rotation/head_sink.hpp"
+#include "posenc/rotation/heads_in_memory.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/operand.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/simd/numbers.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Rotates an operand that passed its checks, token by token, some heads at a time, which stay in
+/// L1 from their norm to their target.
+template <class Operand>
+class step {
+  using S = typename Operand::from_type;
+  using real = typename Operand::real;
+  using Norm = typename Operand::norm_type;
+  using Round = typename Operand::round_type;
+  using From = typename Operand::from_layout;
+  using To = typename Operand::to_layout;
+  using Target = typename Operand::target_type;
+  static constexpr bool has_numbers = heads_of_numbers<typename Operand::source_type>,
+                        has_usual_norm = std::same_as<Norm, head_norm<real>>;
+
+ public:
+  step(Operand const& operand, cos_sin_view<real> const& rows, std::size_t first_dim) noexcept
+      : heads_(operand), rows_(rows), first_dim_(first_dim), dim_(operand.source().head_dim()) {}
+
+  void run(part_of_heads const& part) {
+    auto const most = std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
+    for (auto token = part.token; token < part.token + part.tokens; ++token) {
+      for (std::size_t done = 0, count; done < part.heads; done += count) {
+        count = std::min(most, part.heads - done);
+        auto const head = part.head + done;
+        auto const [from, stride] = heads_at(token, head, count);
+        if (from == nullptr) break;
+        if constexpr (copies) {
+          if (heads_.scale() == 1) {
+            write(token, head, count, from, stride);
+            continue;
+          }
+        }
+        if constexpr (writes_numbers) {
+          // The kernel writes to the target, without a copy of floats in L1.
+          auto const [to, to_stride] = numbers_at(heads_.target(), token, head);
+          if (to != nullptr && heads_.is_usual()) {
+            by_kernel(token, from, stride, count, to, to_stride);
+            continue;
+          }
+        }
+        rotate(token, from, stride, count);
+        write(token, head, count, rotated_, static_cast<std::ptrdiff_t>(dim_));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t numbers = most_head_dim, most_heads = 64;
+  static constexpr bool copies = !Operand::rotates && !Operand::normalises && !Operand::rounds &&
+                                 std::same_as<S, real>,
+                        writes_numbers = writable_heads<Target> || requires(Target const&to) {
+    to.numbers(0, 0);
+  };
+
+  // The first of some heads of a token as numbers, and how far it is to the next; null if nowhere.
+  template <class Heads>
+  static auto numbers_at(Heads const& heads, std::size_t token, std::size_t head) noexcept {
+    if constexpr (heads_of_numbers<Heads>) {
+      return std::pair(heads.has(token) ? heads.at(token, head) : nullptr, heads.head_stride());
+    } else {
+      return heads.numbers(token, head);
+    }
+  }
+  // The same of the source; in a format, decoded.
+  std::pair<S const*, std::ptrdiff_t> heads_at(std::size_t token, std::size_t head,
+                                               std::size_t count) noexcept {
+    auto const& source = heads_.source();
+    if constexpr (has_numbers) {
+      return numbers_at(source, token, head);
+    } else {
+      if (!source.has(token)) return {nullptr, 0};
+      for (std::size_t i = 0; i < count; ++i) source.read(token, head + i, of(loaded_, i));
+      return {loaded_, static_cast<std::ptrdiff_t>(dim_)};
+    }
+  }
+  void write(std::size_t token, std::size_t head, std::size_t count, real const* x,
+             std::ptrdiff_t stride) const {
+    for_each_sink(heads_.target(), [&]<class Sink>(Sink const& to) {
+      if constexpr (requires { to.write_some(token, head, count, x, stride); }) {
+        to.write_some(token, head, count, x, stride);  // its slot and page found once
+      } else {
+        auto const* from = x;
+        for (std::size_t i = 0; i < count; ++i, from += stride) {
+          if constexpr (heads_of_numbers<Sink>) {
+            if (to.has(token)) store_numbers(std::span(from, dim_), to.at(token, head + i));
+          } else {
+            to.write(token, head + i, {from, dim_});
+          }
+        }
+      }
+    });
+  }
+  std::span<real> of(real* some, std::size_t i) const noexcept { return {some + i * dim_, dim_}; }
+
+  // Some heads of a token from the source to `to`, by the kernel alone.
+  template <class T>
+  void by_kernel(std::size_t token, S const* from, std::ptrdiff_t stride, std::size_t count, T* to,
+                 std::ptrdiff_t to_stride) noexcept {
+    if constexpr (has_usual_norm) {
+      auto const& norm = heads_.norm();
+      gains_.compute(from, stride, count, dim_, norm.eps, heads_.scale());
+      by_kernel(token, from, stride, count,
+                norm.weight.empty() ? nullptr : norm.weight.data() + first_dim_, gains_.values,
+                true, to, to_stride);
+    } else {
+      by_kernel(token, from, stride, count, nullptr, &heads_.scale(), false, to, to_stride);
+    }
+  }
+  // Some heads of a token from the source to rotated_.
+  void rotate(std::size_t token, S const* from, std::ptrdiff_t stride, std::size_t count) noexcept {
+    auto const rotated_stride = static_cast<std::ptrdiff_t>(dim_);
+    if (heads_.is_usual()) return by_kernel(token, from, stride, count, rotated_, rotated_stride);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const* const head = from + static_cast<std::ptrdiff_t>(i) * stride;
+      auto const x = of(loaded_, i);
+      each_of(dim_, [&](std::size_t j) { x[j] = load(head[j]); });
+      norm(x, norm_place::before);
+    }
+    auto const& points = heads_.points();
+    constexpr real one = 1;
+    if (!Operand::rounds || !Operand::rotates || (!points.products && !points.cosines)) {
+      by_kernel(token, loaded_, rotated_stride, count, nullptr, &one, false, rotated_,
+                rotated_stride);
+    } else if constexpr (Operand::rotates) {
+      for (std::size_t i = 0; i < count; ++i)
+        rotate_rounded(token, of(loaded_, i), of(rotated_, i));
+    }
+    auto const scale = heads_.scale();
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const x = of(rotated_, i);
+      round_to<Round>(x, points.rotated);
+      norm(x, norm_place::after);
+      if (scale == 1) continue;
+      each_of(dim_, [&](std::size_t j) { x[j] *= scale; });
+      round_to<Round>(x, points.rotated);
+    }
+  }
+
+  void norm(std::span<real> head, norm_place place) const noexcept {
+    if constexpr (Operand::normalises) {
+      if (heads_.norm().place == place) apply_norm<Round>(heads_.norm(), head, heads_.points());
+    }
+  }
+
+  // Where the same heads of the next token are, to be prefetched; `from` if there is no next one.
+  template <class T>
+  T const* of_next([[maybe_unused]] std::size_t token, T const* from) const noexcept {
+    if constexpr (std::same_as<T, S> && has_numbers) {
+      auto const& source = heads_.source();
+      bool const last = token + 1 == source.tokens() || source.token(token + 1) == nullptr;
+      if (!last && static_cast<void const*>(from) != loaded_)
+        return source.token(token + 1) + (from - source.token(token));
+    }
+    return from;
+  }
+
+  template <class T, class U>
+  void by_kernel(std::size_t token, T const* from, std::ptrdiff_t stride, std::size_t count,
+                 real const* weights, real const* gains, bool gain_per_head, U* to,
+                 std::ptrdiff_t to_stride) noexcept {
+    heads_in_memory<T, U, true> some;
+    some.first = {from + first_dim_, to + first_dim_,
+                  weights,           gains,
+                  gain_per_head,     of_next(token, from) + first_dim_};
+    some.cos = rows_.cos(token).data();
+    some.tokens = 1, some.heads = count, some.cos_token = 0;
+    some.from_token = some.to_token = 0;
+    some.from_head = stride, some.to_head = to_stride;
+    some.head_dim = dim_, some.first_dim = first_dim_;
+    if constexpr (Operand::rotates) {
+      some.pairs = rows_.pairs();
+      rotate_near<From, To>(some, rows_.rotated_pairs());
+    } else {
+      if constexpr (std::same_as<T, U>)
+        if (!gain_per_head && weights == nullptr && *gains == 1) {
+          for (; count != 0; --count, from += stride, to += to_stride) std::copy_n(from, dim_, to);
+          return;
+        }
+      copy_dims(some, 0, 0, dim_);
+    }
+  }
+
+  // Pair by pair, each operation rounded where it shall be.
+  void rotate_rounded(std::size_t token, std::span<real const> from,
+                      std::span<real> to) const noexcept {
+    auto const& points = heads_.points();
+    auto const rounded = [](bool here, real x) POSENC_INLINED {
+      if constexpr (Operand::rounds)
+        return here ? static_cast<real>(storage_format_t<Round>(x)) : x;
+      return x;
+    };
+    std::ranges::copy(from, to.begin());
+    auto const pairs = rows_.pairs();
+    auto const cos = rows_.cos(token), sin = rows_.sin(token);
+    for (std::size_t i = 0; i < pairs; ++i) {
+      auto const c = rounded(points.cosines, cos[i]), s = rounded(points.cosines, sin[i]);
+      auto const x = from[first_dim_ + From::x_index(i, pairs)],
+                 y = from[first_dim_ + From::y_index(i, pairs)];
+      auto const product = [&](real a, real b) { return rounded(points.products, stored(a * b)); };
+      to[first_dim_ + To::x_index(i, pairs)] =
+          rounded(points.products, product(x, c) - product(y, s));
+      to[first_dim_ + To::y_index(i, pairs)] =
+          rounded(points.products, product(y, c) + product(x, s));
+    }
+  }
+
+  Operand const& heads_;
+  cos_sin_view<real> const& rows_;
+  std::size_t first_dim_, dim_;
+  head_gains<real, most_heads> gains_;
+  alignas(64) real loaded_[numbers];
+  alignas(64) real rotated_[numbers];
+};
+
+}  // namespace posenc::detail
