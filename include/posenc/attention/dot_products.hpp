@@ -15,7 +15,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/dot_groups.hpp"
 #include "posenc/decode/dot_kernels.hpp"
-#include "posenc/simd/for_dot_products.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

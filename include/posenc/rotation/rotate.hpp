@@ -180,9 +180,9 @@ void rotate(tasks<Executor> const& split, Rows const& rows, First const& first,
 template <class From = void, class To = From, any_heads Source, class Target, class Rows>
 void rotate(Source const& source, Target const& target, Rows const& rows,
             rotary_block block = rotary_block::first()) {
-  if constexpr (detail::are_right<From, To, Source, Target>() &&
-                detail::are_right<Rows, Source>()) {
-    if constexpr (heads_of_numbers<Source> && heads_of_numbers<Target>) {
+  if constexpr (detail::are_right<From, To, Source, Target>()) {
+    if constexpr (heads_of_numbers<Source> && heads_of_numbers<Target> &&
+                  detail::are_right<Rows, Source>()) {
       // Copies of the views, which an operand keeps, would cost as much as rotating a few heads.
       auto const& view = detail::view_of<Source>(rows);
       constexpr typename detail::real_of<Source>::type one = 1;

@@ -1,4 +1,4 @@
-#include "posenc/simd/for_doubles.hpp"
+#include "posenc/simd/doubles.hpp"
 
 #include <gtest/gtest.h>
 
