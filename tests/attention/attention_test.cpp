@@ -822,7 +822,7 @@ TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
 
 TEST(merge, refuses_other_shapes) {
   attention_result<float> const one{{1, 2}, {0}, {}, {}}, two{{1, 2}, {0, 0}, {}, {}};
-  EXPECT_EQ(message_of([&] { merge(one, two); }),
+  EXPECT_EQ(message_of([&] { return merge(one, two); }),
             "posenc: merge: both must have as many rows and outputs, got 1 and 2 for 2 and 2");
 }
 
