@@ -127,6 +127,8 @@ inline checked_place place_of(heads_name what, posenc1_cache const& given, heads
   auto const scale = factor(what, "scale", given.scale, 1, of_tensor);
   auto const inverse = factor(what, "inverse", given.inverse, 1 / scale,
                               of_tensor && format != POSENC1_FORMAT_INT8_STATIC);
+  require(!of_tensor || format == POSENC1_FORMAT_INT8_STATIC || scale < 0x1p120, what.function,
+          ": ", what.heads, ": scale must be below 2^120 for E4M3, got ", scale);
 
   posenc1_heads codes{};
   codes.data = given.data;

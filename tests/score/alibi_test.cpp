@@ -41,6 +41,12 @@ TEST(alibi, slopes_of_up_to_16_heads_are_the_published_ones) {
   }
 }
 
+TEST(alibi, slopes_of_a_temporary_can_be_read_in_a_loop) {
+  std::vector<double> slopes;
+  for (auto const slope : alibi::with_slopes({0.5, 0.25}).slopes()) slopes.push_back(slope);
+  EXPECT_EQ(slopes, (std::vector<double>{0.5, 0.25}));
+}
+
 TEST(alibi, slopes_of_every_head_count_match_the_published_rule) {
   for (double const max_bias : {8.0, 16.0, 4.0, 5.3, 0.25}) {
     for (std::size_t heads = 1; heads <= 130; ++heads) {

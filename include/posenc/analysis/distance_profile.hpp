@@ -49,7 +49,7 @@ struct distance_profile {
   running_moments inverse_temperature;  ///< of the rows
 };
 
-/// The reference attention of one query to a key at every distance from 0 to range - 1. Calls
+/// Attention of one query to a key at every distance from 0 to range - 1. Calls
 /// progress(done, total) after every keys_at_once keys. Memory: 80 + 8 heads bytes per distance,
 /// and these keys. Throws std::invalid_argument unless head_dim, heads, range, samples and
 /// keys_at_once are positive and rho is in [-1, 1], and as the encoding does.
@@ -148,7 +148,7 @@ struct attention_map {
   }
 };
 
-/// The weights of the reference attention, averaged over samples. Gaussian queries and keys have a
+/// The weights of attention, averaged over samples. Gaussian queries and keys have a
 /// common part c, so that each q_t and each k_s correlate by rho at any two positions, and each
 /// score has the moments of correlated_score:
 ///

@@ -1,5 +1,4 @@
-// The reference attention in reverse: from the gradients of its outputs to those of queries, keys
-// and values.
+// Attention in reverse: from the gradients of its outputs to the gradients of q, k and v.
 #pragma once
 
 #include <algorithm>

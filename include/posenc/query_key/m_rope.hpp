@@ -52,10 +52,13 @@ class m_rope {
                     delta);
   }
 
-  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }  ///< [pairs]
-  pair_axes const& axes() const noexcept { return axes_; }                          ///< [pairs]
+  /// [pairs], in radians per position.
+  posenc::frequencies const& frequencies() const& noexcept { return frequencies_; }
+  posenc::frequencies frequencies() && { return std::move(frequencies_); }  ///< of a temporary
+  pair_axes const& axes() const noexcept { return axes_; }                  ///< [pairs]
   /// [axes][tokens] of the prompt.
-  axis_positions<P> const& positions() const noexcept { return positions_; }
+  axis_positions<P> const& positions() const& noexcept { return positions_; }
+  axis_positions<P> positions() && noexcept { return std::move(positions_); }  ///< of a temporary
 
   /// Site 2: one row an index, in any order. Throws if one is negative or leaves int64 with delta.
   template <std::floating_point Real = float>

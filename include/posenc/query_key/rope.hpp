@@ -49,8 +49,9 @@ class prepared_rotation {
                              half_check in_half = {})
       : rows_(std::move(rows)), block_(block), in_half_(std::move(in_half)) {}
 
-  cos_sin_rows<Real> const& rows() const noexcept { return rows_; }  ///< [tokens]
-  std::size_t tokens() const noexcept { return rows_.tokens(); }     ///< of the step
+  cos_sin_rows<Real> const& rows() const& noexcept { return rows_; }  ///< [tokens]
+  cos_sin_rows<Real> rows() && noexcept { return std::move(rows_); }  ///< of a temporary
+  std::size_t tokens() const noexcept { return rows_.tokens(); }      ///< of the step
 
   /// Site 2, see acts_on_queries_and_keys.
   template <class T>
@@ -136,7 +137,8 @@ class rope {
       : frequencies_(std::move(f)), maker_(frequencies_), block_(block) {}
 
   /// As given, in radians per position.
-  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
+  posenc::frequencies const& frequencies() const& noexcept { return frequencies_; }
+  posenc::frequencies frequencies() && { return std::move(frequencies_); }  ///< of a temporary
 
   /// Site 2: one row a position, of any integers, or fractional. Throws as cos_sin_rows does.
   template <std::floating_point Real = float, position_range Positions = token_positions>

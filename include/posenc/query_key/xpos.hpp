@@ -32,7 +32,8 @@ class xpos {
   }
 
   /// As given, in radians per position.
-  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
+  posenc::frequencies const& frequencies() const& noexcept { return frequencies_; }
+  posenc::frequencies frequencies() && { return std::move(frequencies_); }  ///< of a temporary
   xpos_decay const& decay() const noexcept { return decay_; }  ///< how fast scores fade
 
   /// Site 2: queries times the gain, keys divided by it. Throws at a position where a gain leaves

@@ -60,9 +60,15 @@ class axis_positions {
   std::size_t axes() const noexcept { return axes_; }      ///< of each token
   std::size_t tokens() const noexcept { return tokens_; }  ///< on each axis
 
-  /// The positions of all tokens on one axis. Precondition, not checked: axis < axes().
-  std::span<P const> of(std::size_t axis) const noexcept {
+  /// The positions of all tokens on one axis; a vector if this is a temporary. Precondition, not
+  /// checked: axis < axes().
+  std::span<P const> of(std::size_t axis) const& noexcept {
     return {positions_.data() + axis * tokens_, tokens_};
+  }
+  /// The same of a temporary.
+  std::vector<P> of(std::size_t axis) && {
+    auto const all = of(axis);
+    return {all.begin(), all.end()};
   }
 
  private:

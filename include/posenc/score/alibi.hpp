@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/compiler.hpp"
@@ -64,8 +65,10 @@ class alibi {
     return result;
   }
 
-  std::span<double const> slopes() const noexcept { return slopes_; }  ///< [heads]
-  std::size_t heads() const noexcept { return slopes_.size(); }        ///< of queries
+  /// [heads]. A vector if this is a temporary.
+  std::span<double const> slopes() const& noexcept { return slopes_; }
+  std::vector<double> slopes() && noexcept { return std::move(slopes_); }  ///< of a temporary
+  std::size_t heads() const noexcept { return slopes_.size(); }            ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {
