@@ -115,19 +115,19 @@ ordered_json json_of(posenc::layer_description const& kind, std::size_t length) 
   return object;
 }
 
-ordered_json json_of(std::vector<posenc::field_difference> const& fields) {
+ordered_json json_of(std::vector<comparing::field_difference> const& fields) {
   auto list = ordered_json::array();
   for (auto const& one : fields) list.push_back({{"field", one.field}, {"a", one.a}, {"b", one.b}});
   return list;
 }
 
-ordered_json json_of(std::vector<posenc::rule_parameter> const& parameters) {
+ordered_json json_of(std::vector<identifying::rule_parameter> const& parameters) {
   auto object = ordered_json::object();
   for (auto const& p : parameters) object[p.name] = json_of(p.value);
   return object;
 }
 
-ordered_json json_of(posenc::frequency_explanation const& told) {
+ordered_json json_of(identifying::frequency_explanation const& told) {
   ordered_json object{{"rule", told.rule},
                       {"parameters", json_of(told.parameters)},
                       {"within_rounding", told.within_rounding},
@@ -202,7 +202,7 @@ void print_json(std::ostream& os, std::string const& file, posenc::model_descrip
 }
 
 void print_json(std::ostream& os, std::string const& a, std::string const& b,
-                posenc::model_comparison const& comparison) {
+                comparing::model_comparison const& comparison) {
   ordered_json object{{"a", a},
                       {"b", b},
                       {"fields", json_of(comparison.fields)},
