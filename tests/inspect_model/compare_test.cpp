@@ -1,4 +1,4 @@
-#include "inspect_model/compare.hpp"
+#include "../examples/inspect_model/compare.cpp"
 
 #include <gtest/gtest.h>
 

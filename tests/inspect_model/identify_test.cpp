@@ -1,4 +1,4 @@
-#include "inspect_model/identify.hpp"
+#include "../examples/inspect_model/identify.cpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "inspect_model/frequency_fit.hpp"
+#include "../examples/inspect_model/frequency_fit.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/frequency_rules.hpp"

@@ -1,4 +1,4 @@
-#include "inspect_model/layer_fields.hpp"
+#include "../examples/inspect_model/layer_fields.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "inspect_model/score_matrix.hpp"
+#include "../examples/inspect_model/score_matrix.hpp"
 
 #include <gtest/gtest.h>
 
