@@ -109,11 +109,11 @@ json brief(json model, json const& asked) {
     for (auto& rotary : kind["rotary"]) rotary = brief_rotary(rotary, kind["head_dim"]);
     if (auto& index = kind["index"]; index.is_object())
       index["rotary"] = brief_rotary(index["rotary"], index["head_dim"]);
-    auto const& of_kind =
-        asked["kinds"].size() > kinds.size() ? asked["kinds"][kinds.size()] : json();
+    auto const& all = asked.at("kinds");
+    bool const has_norms = all.size() > kinds.size() && all[kinds.size()].contains("query_norm");
     for (auto const* norm : {"value_norm", "key_norm", "query_norm"}) {
       bool const is_none = kind[norm]["of"] == "none" && norm != std::string("query_norm");
-      if (is_none || !of_kind.contains("query_norm")) kind.erase(norm);
+      if (is_none || !has_norms) kind.erase(norm);
     }
     kinds.push_back(without_plain(kind));
   }
@@ -139,12 +139,11 @@ std::string difference(json const& actual, json const& expected, std::string con
   if (actual.type() != expected.type() || !actual.is_structured())
     return actual == expected ? "" : at;
   if (actual.size() != expected.size()) return at + ", in size";
-  auto const b = expected.items();
-  for (auto const& [key, value] : b) {
-    bool const is_there = actual.is_array() || actual.contains(key);
-    auto const& other = actual.is_array() ? actual[std::stoul(key)] : actual.value(key, json());
-    auto const found = is_there ? difference(other, value, at + "/" + key) : at + "/" + key;
-    if (!found.empty()) return found;
+  for (auto const& [key, value] : expected.items()) {
+    auto const place = at + "/" + key;
+    if (expected.is_object() && !actual.contains(key)) return place;
+    auto const& other = expected.is_object() ? actual[key] : actual[std::stoul(key)];
+    if (auto const found = difference(other, value, place); !found.empty()) return found;
   }
   return "";
 }
