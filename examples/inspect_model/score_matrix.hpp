@@ -11,12 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
-#include "posenc/core/target.hpp"
 #include "posenc/model/rotate.hpp"
 #include "posenc/rows/phase.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace comparing {
 
 /// How much scores differ at a distance from query to key.
 struct score_difference {
@@ -32,8 +30,6 @@ struct score_difference {
   /// q^T S k: what a typical score is off by, where `worst` is what one could be made to be.
   double gaussian;
 };
-
-namespace detail {
 
 /// Entries by row and column.
 using sparse_matrix = std::map<std::pair<std::size_t, std::size_t>, double>;
@@ -76,12 +72,13 @@ struct score_matrix {
   std::vector<std::size_t> apart;  ///< dims that are not rotated
   std::vector<rotated_dims> pairs;
 
-  score_matrix(layer_description const& layer, std::size_t length) : factor(layer.softmax_factor) {
+  score_matrix(posenc::layer_description const& layer, std::size_t length)
+      : factor(layer.softmax_factor) {
     std::vector<bool> is_rotated(layer.head_dim);
     for (auto const& rotary : layer.rotary) {
       auto const f = rotary.frequencies.at(length);
       for (std::size_t i = 0; i < f.pairs(); ++i) {
-        auto const [x, y] = dims_of_pair(rotary, layer.head_dim, i);
+        auto const [x, y] = posenc::dims_of_pair(rotary, layer.head_dim, i);
         pairs.push_back({x, y, f.inv_freq()[i], f.rest()[i], std::pow(f.attention_factor(), 2)});
         is_rotated[x] = is_rotated[y] = true;
       }
@@ -106,7 +103,7 @@ struct score_matrix {
   void add_to(sparse_matrix& sum, std::int64_t distance, double times) const {
     for (auto const i : apart) sum[{i, i}] += times * factor;
     for (auto const& p : pairs) {
-      auto const [cos, sin] = cos_sin(phase_step(p.inv_freq, p.rest).at(distance));
+      auto const [cos, sin] = posenc::cos_sin(posenc::phase_step(p.inv_freq, p.rest).at(distance));
       auto const gain = times * factor * p.gain;
       sum[{p.x, p.x}] += gain * cos, sum[{p.x, p.y}] -= gain * sin;
       sum[{p.y, p.y}] += gain * cos, sum[{p.y, p.x}] += gain * sin;
@@ -130,12 +127,11 @@ inline score_difference difference_at(std::int64_t distance, score_matrix const&
   double angle = 0;
   for (std::size_t i = 0; i < a.pairs.size(); ++i) {
     auto const &p = a.pairs[i], &q = b.pairs[i];
-    auto const off = stored(p.inv_freq - q.inv_freq) + (p.rest - q.rest);
+    auto const off = (p.inv_freq - q.inv_freq) + (p.rest - q.rest);
     angle = std::max(angle, std::abs(off) * static_cast<double>(distance));
   }
   // All 2 x 2 blocks are rotations times a number: rows have their length.
   return {distance, angle, std::ranges::max(rows) / largest, gaussian};
 }
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace comparing

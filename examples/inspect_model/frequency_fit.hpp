@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "posenc/analysis/eigen.hpp"
-#include "posenc/core/compiler.hpp"
-#include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail::identifying {
+namespace identifying {
 
 using values = std::vector<double>;
 
@@ -110,8 +108,7 @@ inline void fit(frequency_table const& table, rule_fit& rule) {
 /// x > 0 rounded to so many significant digits.
 inline double rounded_to(double x, int digits) {
   auto const places = digits - 1 - static_cast<int>(std::floor(std::log10(x)));
-  // -ffast-math would take exp10, whose powers of ten are no whole numbers.
-  auto const power = std::pow(stored(10.0), std::min(std::abs(places), 300));
+  auto const power = std::pow(10.0, std::min(std::abs(places), 300));
   return places >= 0 ? std::round(x * power) / power : std::round(x / power) * power;
 }
 
@@ -156,4 +153,4 @@ inline void simplify(frequency_table const& table, rule_fit& rule) {
   }
 }
 
-}  // namespace posenc::detail::identifying
+}  // namespace identifying

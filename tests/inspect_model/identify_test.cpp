@@ -1,4 +1,4 @@
-#include "posenc/analysis/identify.hpp"
+#include "../examples/inspect_model/identify.cpp"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "../examples/inspect_model/frequency_fit.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/frequency_rules.hpp"
@@ -31,15 +32,18 @@
 namespace {
 
 using namespace posenc;
+using namespace identifying;
 
 using named_values = std::vector<std::pair<std::string, double>>;
 
+// Numbers of T, as doubles.
 template <class T>
-std::vector<T> stored_as_type(std::span<double const> inv_freq) {
-  std::vector<T> table;
+std::vector<double> stored_as_type(std::span<double const> inv_freq) {
+  std::vector<double> table;
   for (auto const x : inv_freq) {
-    table.emplace_back();
-    store(table.back(), static_cast<arithmetic_t<T>>(x));
+    T stored;
+    store(stored, static_cast<arithmetic_t<T>>(x));
+    table.push_back(static_cast<double>(load(stored)));
   }
   return table;
 }
@@ -173,24 +177,15 @@ TEST(identify, takes_the_expected_base_where_the_table_leaves_a_choice) {
 }
 
 TEST(identify, of_half_and_bfloat16_knows_their_rounding) {
-  auto const f = geometric(128, 1e6);
-  auto const halves = identify(stored_as_type<bfloat16>(f.inv_freq()));
-  EXPECT_EQ(halves.unit_roundoff, 0x1p-8);
-  expect_found(halves, "geometric", {{"base", 1e6}}, 0);
-  // bfloat16 and half kept as floats: what their rounding moves is up to 4 * 10^-3 off.
-  std::vector<float> floats, of_half;
-  for (auto const x : stored_as_type<bfloat16>(f.inv_freq())) floats.push_back(load(x));
-  for (auto const x : stored_as_type<half>(geometric(64, 1e4).inv_freq()))
-    of_half.push_back(load(x));
-  auto const seen = identify(floats), seen_half = identify(of_half);
-  EXPECT_EQ(seen.unit_roundoff, 0x1p-8);
-  expect_found(seen, "geometric", {{"base", 1e6}}, 0);
-  EXPECT_EQ(seen_half.unit_roundoff, 0x1p-11);
-  expect_found(seen_half, "geometric", {{"base", 1e4}}, 0);
-  // Floats kept as doubles.
-  std::vector<double> doubles;
-  for (auto const x : stored_as_type<float>(f.inv_freq())) doubles.push_back(load(x));
-  EXPECT_EQ(identify(doubles).unit_roundoff, 0x1p-24);
+  auto const f = geometric(128, 1e6), g = geometric(64, 1e4);
+  // What rounding to bfloat16 moves is up to 4 * 10^-3 off.
+  auto const of_bfloat16 = identify(stored_as_type<bfloat16>(f.inv_freq()));
+  EXPECT_EQ(of_bfloat16.unit_roundoff, 0x1p-8);
+  expect_found(of_bfloat16, "geometric", {{"base", 1e6}}, 0);
+  auto const of_half = identify(stored_as_type<half>(g.inv_freq()));
+  EXPECT_EQ(of_half.unit_roundoff, 0x1p-11);
+  expect_found(of_half, "geometric", {{"base", 1e4}}, 0);
+  EXPECT_EQ(identify(stored_as_type<float>(f.inv_freq())).unit_roundoff, 0x1p-24);
 }
 
 TEST(identify, finds_linear) {
@@ -359,7 +354,7 @@ TEST(identify, of_next_to_nothing_says_what_is_open) {
   auto const one = identify(std::vector<double>{1}).best();
   EXPECT_EQ(one.rule, "geometric");
   EXPECT_FALSE(value_of(one, "base").has_value());
-  auto const zeros = identify(std::vector<float>(64)).best();
+  auto const zeros = identify(std::vector<double>(64)).best();
   EXPECT_EQ(zeros.rule, "truncated");
   EXPECT_EQ(value_of(zeros, "p"), 0);
   EXPECT_TRUE(zeros.within_rounding);
@@ -375,7 +370,7 @@ TEST(identify, of_next_to_nothing_says_what_is_open) {
 TEST(identify, of_decimals_takes_their_rounding) {
   std::vector<double> printed;
   auto const f = geometric(64, 5e5);
-  for (auto const x : f.inv_freq()) printed.push_back(detail::identifying::rounded_to(x, 5));
+  for (auto const x : f.inv_freq()) printed.push_back(rounded_to(x, 5));
   EXPECT_EQ(identify(printed).best().rule, "divided_by_factors");
   auto const found = identify(printed, {.unit_roundoff = 0.5e-4});
   EXPECT_EQ(found.best().rule, "geometric");
@@ -426,15 +421,13 @@ TEST(identify, refuses_what_is_no_table) {
 }
 
 TEST(identify, allows_8_roundoffs_of_a_power_and_as_many_as_its_logarithm) {
-  auto const relative = [](double u) {
-    return detail::identifying::frequency_table({0.5, 0}, u).tolerance[0] / 0.5;
-  };
+  auto const relative = [](double u) { return frequency_table({0.5, 0}, u).tolerance[0] / 0.5; };
   auto const of_power = 8 - std::log(0.5);
   EXPECT_DOUBLE_EQ(relative(0x1p-53), (1 + of_power) * 0x1p-53);
   EXPECT_DOUBLE_EQ(relative(0x1p-24), (1 + of_power) * 0x1p-24);
   EXPECT_DOUBLE_EQ(relative(0x1p-8), 0x1p-8 + of_power * 0x1p-24);
   // Powers computed in float explain a table; those of a base 1e-5 off do not.
-  std::vector<float> in_float;
+  std::vector<double> in_float;
   for (int i = 0; i < 64; ++i)
     in_float.push_back(1 / std::pow(5e5f, static_cast<float>(2 * i) / 128));
   expect_found(identify(in_float), "geometric", {{"base", 5e5}}, 0);
@@ -446,7 +439,7 @@ TEST(identify, rounds_to_digits_as_printing_does) {
       char text[40];
       std::snprintf(text, sizeof text, "%.*e", digits - 1, x);
       auto const expected = std::strtod(text, nullptr);
-      EXPECT_NEAR(detail::identifying::rounded_to(x, digits), expected, expected * 0x1p-52) << x;
+      EXPECT_NEAR(rounded_to(x, digits), expected, expected * 0x1p-52) << x;
     }
   }
 }

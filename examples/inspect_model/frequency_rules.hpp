@@ -9,10 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/analysis/identify/fit.hpp"
-#include "posenc/core/target.hpp"
+#include "frequency_fit.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail::identifying {
+namespace identifying {
 
 using rule_parameters = std::vector<fit_parameter>;
 
@@ -216,4 +215,4 @@ inline std::vector<rule_fit> fit_rules(frequency_table const& table) {
   return rules;
 }
 
-}  // namespace posenc::detail::identifying
+}  // namespace identifying

@@ -1,4 +1,4 @@
-#include "posenc/analysis/compare/score_matrix.hpp"
+#include "../examples/inspect_model/score_matrix.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace {
 
 using namespace posenc;
-using detail::difference_at, detail::score_matrix;
+using namespace comparing;
 
 layer_description layer(posenc::frequencies f,
                         std::variant<posenc::halves, posenc::interleaved> layout = posenc::halves(),
@@ -24,7 +24,7 @@ layer_description layer(posenc::frequencies f,
           .rotary = {{.rule = "default", .frequencies = std::move(f), .layout = layout}}};
 }
 
-posenc::detail::score_matrix matrix(layer_description const& one) { return {one, 4096}; }
+score_matrix matrix(layer_description const& one) { return {one, 4096}; }
 
 TEST(score_matrix, has_a_rotation_for_each_pair_and_its_factor_elsewhere) {
   auto one = layer(frequencies({1, 0.25}, 2), halves(), 7);
@@ -32,7 +32,7 @@ TEST(score_matrix, has_a_rotation_for_each_pair_and_its_factor_elsewhere) {
   one.softmax_factor = -3;
   auto const s = matrix(one);
   ASSERT_EQ(s.dims(), 7u);
-  detail::sparse_matrix sum;
+  sparse_matrix sum;
   s.add_to(sum, 5, 1);
   double dense[7][7] = {};
   for (auto const& [at, value] : sum) dense[at.first][at.second] = value;
@@ -56,7 +56,7 @@ TEST(score_matrix, has_a_rotation_for_each_pair_and_its_factor_elsewhere) {
 TEST(score_matrix, of_the_opposite_angle_is_that_of_the_opposite_distance) {
   auto opposite = layer(frequencies({1, 0.25}));
   opposite.rotary[0].opposite = true;
-  detail::sparse_matrix there, back;
+  sparse_matrix there, back;
   matrix(opposite).add_to(there, 3, 1);
   matrix(layer(frequencies({1, 0.25}))).add_to(back, -3, 1);
   for (auto const& [at, value] : back) EXPECT_NEAR(there[at], value, 1e-15);

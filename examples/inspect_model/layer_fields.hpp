@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
-#include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace comparing {
 
 /// A setting that differs.
 struct field_difference {
@@ -26,32 +25,32 @@ struct field_difference {
   bool operator==(field_difference const&) const = default;
 };
 
-namespace detail {
+using posenc::detail::shown;
 
 inline std::string shown_setting(auto const& x) { return shown(x); }
 inline std::string shown_setting(bool x) { return x ? "true" : "false"; }
 inline std::string shown_setting(std::string const& x) { return x; }
-inline std::string shown_setting(std::variant<halves, interleaved> const& x) {
-  return std::holds_alternative<halves>(x) ? "halves" : "interleaved";
+inline std::string shown_setting(std::variant<posenc::halves, posenc::interleaved> const& x) {
+  return std::holds_alternative<posenc::halves>(x) ? "halves" : "interleaved";
 }
-inline std::string shown_setting(pair_axes const& x) {
+inline std::string shown_setting(posenc::pair_axes const& x) {
   std::string text;
   for (std::size_t i = 0; i < x.pairs(); ++i)
     text.append(i == 0 ? "" : " ").append(shown(x.axis(i)));
   return text;
 }
-inline std::string shown_setting(alibi_bias const& x) {
+inline std::string shown_setting(posenc::alibi_bias const& x) {
   return shown(x.heads) + " heads, max bias " + shown(x.max_bias) +
          (x.factor == 1 ? "" : ", times " + shown(x.factor));
 }
-inline std::string shown_setting(bucket_bias const& x) {
+inline std::string shown_setting(posenc::bucket_bias const& x) {
   return shown(x.buckets) + " up to " + shown(x.max_distance);
 }
-inline std::string shown_setting(position_temperature const& x) {
+inline std::string shown_setting(posenc::position_temperature const& x) {
   return "1 + " + shown(x.scale) + " ln(1 + floor((position + " + shown(x.offset) + ") / " +
          shown(x.floor_scale) + "))";
 }
-inline std::string shown_setting(index_heads const& x) {
+inline std::string shown_setting(posenc::index_heads const& x) {
   return shown(x.heads) + " of " + shown(x.head_dim) + " dims choose " + shown(x.chosen) +
          " blocks of " + shown(x.block) + ", with " + shown(x.local_blocks) +
          " of their own, a key for " + shown(x.key_stride) + " tokens";
@@ -69,8 +68,8 @@ void add_field(std::vector<field_difference>& fields, std::string const& name, a
 }
 
 inline void add_rotary(std::vector<field_difference>& fields, std::string const& prefix,
-                       layer_description const& a, layer_description const& b, std::size_t block,
-                       std::size_t length) {
+                       posenc::layer_description const& a, posenc::layer_description const& b,
+                       std::size_t block, std::size_t length) {
   auto const &r = a.rotary[block], &s = b.rotary[block];
   auto const add = [&](std::string const& name, auto const& x, auto const& y) {
     add_field(fields, prefix + name, x, y);
@@ -103,14 +102,14 @@ inline void add_rotary(std::vector<field_difference>& fields, std::string const&
   add("inv_freq of pair " + shown(at), f.inv_freq()[at], g.inv_freq()[at]);
 }
 
-inline std::vector<field_difference> differing_fields(layer_description const& a,
-                                                      layer_description const& b,
+inline std::vector<field_difference> differing_fields(posenc::layer_description const& a,
+                                                      posenc::layer_description const& b,
                                                       std::size_t length) {
   std::vector<field_difference> fields;
   auto const add = [&](std::string const& name, auto const& of) {
     add_field(fields, name, std::invoke(of, a), std::invoke(of, b));
   };
-  using layer = layer_description;
+  using layer = posenc::layer_description;
   add("head_dim", &layer::head_dim);
   add("rotary blocks", [](layer const& x) { return x.rotary.size(); });
   for (std::size_t i = 0; i < std::min(a.rotary.size(), b.rotary.size()); ++i)
@@ -129,5 +128,4 @@ inline std::vector<field_difference> differing_fields(layer_description const& a
   return fields;
 }
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace comparing

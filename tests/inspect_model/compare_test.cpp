@@ -1,4 +1,4 @@
-#include "posenc/analysis/compare.hpp"
+#include "../examples/inspect_model/compare.cpp"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "non_numbers.hpp"
 #include "oracle/frequency_rules.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/ntk.hpp"
@@ -24,6 +26,7 @@ namespace of_compare {
 namespace {
 
 using namespace posenc;
+using namespace comparing;
 
 layer_description layer(frequencies f, std::variant<halves, interleaved> layout = halves(),
                         std::size_t head_dim = 128, rotary_block block = rotary_block::first()) {
@@ -289,6 +292,37 @@ TEST(compare, names_the_settings_of_a_rule) {
   EXPECT_EQ(names(found), (list{"rule", "factor", "inv_freq of pair 0"}));
   EXPECT_EQ(found.fields[1].a, "");
   EXPECT_EQ(found.fields[1].b, "2");
+}
+
+layer_description of_base(double base) { return layer(geometric(8, base), halves(), 8); }
+std::int64_t last_distance(layer_comparison const& found) { return found.scores.back().distance; }
+
+TEST(compare, the_default_threshold_is_half_a_unit_of_bfloat16) {
+  auto const threshold = static_cast<float>(compare_options().threshold);
+  EXPECT_EQ(static_cast<float>(bfloat16(1 + threshold)), 1);
+  EXPECT_GT(static_cast<float>(bfloat16(1 + threshold * (1 + 0x1p-7f))), 1);
+}
+
+TEST(compare, without_a_length_distances_end_at_4096_or_at_the_smaller_context) {
+  EXPECT_EQ(last_distance(compare(of_base(1e4), of_base(1e5))), 4095);
+  EXPECT_EQ(last_distance(compare(of_base(1e4), of_base(1e5), {.length = 5000})), 4999);
+  auto const last = [](std::optional<std::size_t> a, std::optional<std::size_t> b) {
+    model_description const of_a{.type = "x", .layers = 1, .context = a, .kinds = {of_base(1e4)}},
+        of_b{.type = "x", .layers = 1, .context = b, .kinds = {of_base(1e5)}};
+    return last_distance(compare(of_a, of_b).layers.at(0).difference);
+  };
+  EXPECT_EQ(last({}, {}), 4095);
+  EXPECT_EQ(last(100, 7000), 99);
+  EXPECT_EQ(last(7000, 100), 99);
+  EXPECT_EQ(last({}, 7000), 6999);
+}
+
+TEST(compare, of_fields_is_equal_if_names_and_values_are) {
+  field_difference const one{"window", "512", "1024"};
+  EXPECT_EQ(one, (field_difference{"window", "512", "1024"}));
+  EXPECT_NE(one, (field_difference{"chunk", "512", "1024"}));
+  EXPECT_NE(one, (field_difference{"window", "256", "1024"}));
+  EXPECT_NE(one, (field_difference{"window", "512", "2048"}));
 }
 
 TEST(compare, refuses_what_it_cannot_compare) {

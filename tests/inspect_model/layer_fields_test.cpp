@@ -1,4 +1,4 @@
-#include "posenc/analysis/compare/fields.hpp"
+#include "../examples/inspect_model/layer_fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 namespace {
 
 using namespace posenc;
+using namespace comparing;
 using list = std::vector<field_difference>;
 
 layer_description layer(std::vector<double> const& inv_freq = {1, 0.5}, std::size_t blocks = 1) {
@@ -23,7 +24,7 @@ layer_description layer(std::vector<double> const& inv_freq = {1, 0.5}, std::siz
 
 std::vector<field_difference> fields(layer_description const& a, layer_description const& b,
                                      std::size_t length = 100'000) {
-  return posenc::detail::differing_fields(a, b, length);
+  return differing_fields(a, b, length);
 }
 
 /// What differs between a layer and the same after a change; and the other way round.
