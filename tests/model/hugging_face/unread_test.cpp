@@ -108,6 +108,12 @@ TEST(unread_keys, are_without_effect_if_they_are_the_number_that_was_used) {
          {{"rope_scaling_factor", {2}, {1, false}}, {"rope_scaling_type", {"yarn"}, {"linear"}}});
 }
 
+// 0.58 times 100 is below 58 in doubles; 0.585 times 100 leaves half a dim.
+TEST(unread_keys, are_without_effect_if_they_are_the_fraction_of_dims_that_rotate) {
+  expect(with(llama, R"({"head_dim": 100, "rotary_dim": 58})"), "",
+         {{"new_rotary_pct", {0.58, 0.585}, {0.57, 0.59, 0.5, 1}}});
+}
+
 TEST(unread_keys, are_about_the_layers_that_their_names_say) {
   auto const gemma = with(llama, R"({"model_type": "gemma3_text", "rope_theta": null,
       "num_hidden_layers": 6, "sliding_window": 512, "rope_parameters": {"full_attention":
