@@ -10,14 +10,13 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rms_norm.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 /// Root of the mean square, or of the sum of squares.
 enum class norm_kind { rms, l2 };
-/// Before the rotation (Qwen 3, Gemma 3), or after it (HunYuan, Llama 4, nanochat).
-enum class norm_place { before, after };
 /// What keeps a head of zeros finite, with r the mean or the sum of squares.
 enum class norm_eps {
   inside,   ///< sqrt(r + eps)          nearly all

@@ -59,6 +59,9 @@ struct interleaved {
   }
 };
 
+/// A norm before the rotation (Qwen 3, Gemma 3), or after it (HunYuan, Llama 4, nanochat).
+enum class norm_place { before, after };
+
 /// halves or interleaved.
 template <class L>
 concept pair_layout = std::same_as<L, halves> || std::same_as<L, interleaved>;
