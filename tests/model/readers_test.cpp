@@ -413,8 +413,7 @@ TEST_P(shipped_models_in_both, have_what_a_second_reading_finds) {
 }
 
 TEST(readers, find_what_a_second_reading_finds_for_every_architecture) {
-  for (auto const name :
-       names_of(detail::gguf_architectures::all, &detail::model_family::types)) {
+  for (auto const name : names_of(detail::gguf_architectures::all, &detail::model_family::types)) {
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed));
       auto const file = gguf_models::random_file(name, seed)();

@@ -95,16 +95,16 @@ struct norm_rule {
 /// Rules that many families share.
 struct norm_rules {
   static constexpr auto after = norm_place::after;
-  static constexpr norm_rule none{norm_scope::none}, head{norm_scope::head},
-      own_weights{norm_scope::own_weights}, token{norm_scope::token}, centred{norm_scope::centred},
-      plus_one{.plus_one = true}, with_values{.values = true};
+  static constexpr norm_rule unknown{norm_scope::unknown}, none{norm_scope::none},
+      head{norm_scope::head}, own_weights{norm_scope::own_weights}, token{norm_scope::token},
+      centred{norm_scope::centred}, plus_one{.plus_one = true}, with_values{.values = true};
 };
 
 /// What is known of a family: a model_type of transformers, or an architecture of llama.cpp. 0,
 /// false and empty mean that it does not have this. A key of the file overrides its default here.
 /// Keys are named as in config.json.
-struct model_family {      // NOLINT(clang-analyzer-optin.performance.Padding): by topic
-  std::string_view types;  ///< model_type or general.architecture, with spaces between
+struct model_family {           // NOLINT(clang-analyzer-optin.performance.Padding): by topic
+  std::string_view types = {};  ///< model_type or general.architecture, with spaces between
   norm_rule norm = {norm_scope::unknown};  ///< of queries, keys and values
   unsigned reads = 0;                      ///< gguf_group: what llama.cpp reads for it, not for all
   position_rule positions = position_rule::rope;
@@ -209,5 +209,12 @@ struct model_family {      // NOLINT(clang-analyzer-optin.performance.Padding): 
   /// Keys that sound like position, scores or a mask, but change nothing in this family.
   std::string_view without_effect = {};
 };
+
+/// A record. Nothing but its names and its norm must be said.
+constexpr model_family family(std::string_view types, norm_rule const& norm,
+                              model_family rest = {}) {
+  rest.types = types, rest.norm = norm;
+  return rest;
+}
 
 }  // namespace posenc::detail

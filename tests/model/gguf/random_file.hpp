@@ -44,7 +44,7 @@ class random_file {
       if (reads(gguf_group::pattern)) write_pattern(file, layers);
     }
     if (known_.rotation == posenc::detail::rotation_rule::sliding_and_dense_layers ||
-         known_.index.after_dense)
+        known_.index.after_dense)
       set("leading_dense_block_count", upto(0, layers - 1));
     auto const pairs = rotary / 2 / (known_.half_on_full ? 2 : 1);
     write_scaling(file, pairs);
