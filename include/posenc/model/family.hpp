@@ -180,7 +180,7 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
   std::string_view others = {};  ///< type of the others, without attention; empty: they slide
   bool first_full = false, last_full = false;  ///< the first, the last has full attention, too
   std::size_t nope_every = 0;                  ///< every n-th layer does not rotate
-  std::size_t nope_first_of = 0;   ///< where some layers slide, the first of n does not rotate
+  std::size_t nope_first_of = 0;   ///< where any layer slides, the first of n does not rotate
   bool full_are_nope = false;      ///< full layers do not rotate, unless layer_rope_theta is given
   bool needs_layer_types = false;  ///< a list of the types must be given
   bool chunked_where_rotated = false;  ///< layers with RoPE see a chunk, the others all keys

@@ -108,7 +108,7 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
     return given == std::size_t{0} ? std::nullopt : given;
   }
 
-  /// The window, if some layers slide.
+  /// The window, if any layer slides.
   std::optional<std::size_t> window() {
     constexpr auto name = "attention.sliding_window";
     auto const given = count_or_zero(name, most_tokens);

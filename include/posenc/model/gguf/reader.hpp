@@ -35,7 +35,7 @@ class gguf_reader : public gguf_config {
     return types;
   }
 
-  /// Whether some layers slide.
+  /// Whether any layer slides.
   bool slides() {
     if (family.chunked_where_rotated) return false;
     bool const has_window = window().has_value();
@@ -82,10 +82,10 @@ class gguf_reader : public gguf_config {
   /// Which of the layers with attention rotate.
   std::vector<bool> rotated(layer_types const& types) {
     using enum rotation_rule;
-    bool const some_slide = contains(types, sliding_attention), is_chunked = has_chunks();
+    bool const any_slides = contains(types, sliding_attention), is_chunked = has_chunks();
     bool const with_dense = family.rotation == sliding_and_dense_layers;
-    bool const only_sliding = some_slide && (family.rotation == sliding_layers || with_dense);
-    auto const first_of = some_slide ? family.nope_first_of : 0;
+    bool const only_sliding = any_slides && (family.rotation == sliding_layers || with_dense);
+    auto const first_of = any_slides ? family.nope_first_of : 0;
     auto const every = family.chunked_where_rotated && !is_chunked ? 0 : family.nope_every;
     auto const assume_rope_in = [&](bool holds, std::string const& layers) {
       if (holds) assume(found.type + ": RoPE in " + layers + ".");

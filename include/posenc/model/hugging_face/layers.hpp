@@ -21,7 +21,7 @@ class hugging_face_layers : public hugging_face_config {
     return types;
   }
 
-  /// Whether some layers slide, where no key lists the types.
+  /// Whether any layer slides, where no key lists the types.
   bool slides() {
     auto const flag = this->flag("use_sliding_window");
     if (flag == false || !window()) {

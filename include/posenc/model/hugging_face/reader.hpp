@@ -117,7 +117,7 @@ class hugging_face_reader : public hugging_face_layers {
         [[fallthrough]];
       case position_rule::learned:
         found.embedding = "learned";
-        if (family.full_every != 1) return false;  // some layers slide
+        if (family.full_every != 1) return false;  // layers differ
         add_kind();
         break;
     }
