@@ -145,5 +145,18 @@ TEST(unread_keys, may_be_about_axes_or_index_heads) {
          "", {{"partial_rotary_factor", {0.25}, {0.5, 1}}});
 }
 
+TEST(json_object, marks_a_key_as_read_where_its_value_is_read_or_it_is_told_so) {
+  json const config{{"a", 1}, {"b", 2}, {"c", {{"d", 3}}}};
+  posenc::detail::json_object const keys(config, "config.json");
+  EXPECT_TRUE(keys.has("a"));
+  EXPECT_EQ(keys.peek("a"), 1);
+  EXPECT_FALSE(keys.has("e"));
+  for (auto const* key : {"a", "b", "c", "e"}) EXPECT_FALSE(keys.is_read(key)) << key;
+  keys.number("a"), keys.mark_read("b"), keys.object("c")->number("d");
+  for (auto const* key : {"a", "b", "c"}) EXPECT_TRUE(keys.is_read(key)) << key;
+  EXPECT_EQ(keys.read(),
+            (std::vector<posenc::model_setting>{{"a", "1"}, {"b", "2"}, {"c.d", "3"}}));
+}
+
 }  // namespace of_unread_keys
 }  // namespace
