@@ -109,7 +109,7 @@
 #include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
-// analysis: what an encoding does to attention; what made a table, and what differs (Eigen)
+// analysis: what an encoding does to attention (Eigen)
 #include "posenc/analysis/distance_profile.hpp"       // logits, weights by distance; a map of them
 #include "posenc/analysis/running_moments.hpp"        // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"             // what frequencies alone say
@@ -125,10 +125,6 @@
 #include "posenc/analysis/fit_adaptive_temperature.hpp"  // the polynomial of one's own network
 #include "posenc/analysis/spread_bound.hpp"           // how far apart weights let scores be
 #include "posenc/analysis/precision_budget.hpp"       // what an engine's angles cost
-#include "posenc/analysis/identify.hpp"               // which rule made a table of frequencies
-#include "posenc/analysis/compare.hpp"                // what differs between two models
-#include "posenc/analysis/compare/fields.hpp"         // settings that differ
-#include "posenc/analysis/compare/score_matrix.hpp"   // how much scores differ
 
 // model: how a model encodes positions, by its own settings. Include these by name
 //   posenc/model/hugging_face.hpp       config.json, rope_parameters (nlohmann-json, posenc::model)

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/e4m3_codes.hpp"
 #include "posenc/cache/group_extremes.hpp"
 #include "posenc/core/compiler.hpp"
@@ -16,7 +15,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_8_bits.hpp"
+#include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/numbers.hpp"
 
@@ -93,13 +92,7 @@ struct e4m3 {
   template <class Lanes>
   [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
                                                             std::size_t i) noexcept {
-    if constexpr (detail::loads_e4m3<Lanes>) {
-      return detail::e4m3_numbers<Lanes>(head + i);
-    } else {
-      return detail::each_lane<Lanes>([&](std::size_t n) {
-        return detail::e4m3_codes::number(std::to_integer<std::uint32_t>(head[i + n])) * 0x1p-8f;
-      });
-    }
+    return detail::e4m3_codes::load<Lanes>(head + i);
   }
   /// Of every head.
   float factor() const noexcept { return scale * 256; }

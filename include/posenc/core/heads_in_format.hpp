@@ -131,9 +131,9 @@ class heads_view<Format, Address> {
   /// Where codes, and scales that are elsewhere, are in memory.
   auto addresses() const noexcept {
     if constexpr (is_scaled) {
-      return std::array{codes_, scales_};
+      return std::array{&codes_, &scales_};
     } else {
-      return std::array{codes_};
+      return std::array{&codes_};
     }
   }
 

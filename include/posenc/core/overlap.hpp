@@ -82,9 +82,9 @@ bool same_address(A const& a, B const& b) noexcept {
 template <class A, class B>
 bool may_overlap(A const& a, B const& b) noexcept {
   if constexpr (requires { a.addresses(), b.addresses(); }) {
-    for (auto const& x : a.addresses())
-      for (auto const& y : b.addresses())
-        if (addresses_overlap(x, y)) return true;
+    for (auto const* const x : a.addresses())
+      for (auto const* const y : b.addresses())
+        if (addresses_overlap(*x, *y)) return true;
   }
   return false;
 }
@@ -99,7 +99,7 @@ bool same_heads(A const& a, B const& b) noexcept {
     auto const of_a = a.addresses();
     auto const of_b = b.addresses();
     for (std::size_t i = 0; i < of_a.size(); ++i)
-      if (!same_address(of_a[i], of_b[i])) return false;
+      if (!same_address(*of_a[i], *of_b[i])) return false;
     return true;
   }
   return false;

@@ -6,8 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "posenc/rotation/head_norm.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/rotation/head_norm.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

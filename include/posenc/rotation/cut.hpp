@@ -216,10 +216,4 @@ template <class Checked>
   rotate_cut(c, part);
 }
 
-/// Rotates all that was checked.
-template <class Checked>
-[[gnu::always_inline]] inline void rotate_all(Checked const& c) noexcept {
-  rotate_part(c, {0, c.rows.tokens(), 0, c.from.heads()});
-}
-
 }  // namespace posenc::detail

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/overlap.hpp"
 #include "posenc/core/require.hpp"
@@ -19,6 +20,9 @@
 namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
+
+/// No norm, no rounding.
+struct nothing {};
 
 /// The numbers of L1 that a step has for some heads of a token.
 inline constexpr std::size_t most_head_dim = 4096;
@@ -44,12 +48,12 @@ concept rows_for = !unstorable<Heads> &&
                    std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
 /// Heads of double, which go with no others.
 template <class V>
-concept heads_of_double =
-    any_heads<V> && std::same_as<arithmetic_t<typename V::element_type>, double>;
+concept heads_of_double = any_heads<V> && std::same_as < arithmetic_t<typename V::element_type>,
+double > ;
 /// Takes what arithmetic on Source gives.
 template <class Target, class Source>
-concept takes_heads_of =
-    head_sink<Target> && any_heads<Source> && heads_of_double<Target> == heads_of_double<Source>;
+concept takes_heads_of = head_sink<Target> && any_heads<Source> && heads_of_double<Target>
+== heads_of_double<Source>;
 
 /// Says what is wrong with the types of an operand, if anything is.
 template <class From, class To, class Source, class Target>
@@ -78,6 +82,39 @@ template <class Heads, rows_for<Heads> Rows>
   } else {
     return static_cast<view>(rows);
   }
+}
+
+/// Whether source and target are the same heads. Throws std::invalid_argument as rotate says.
+template <bool SameLayout, class Source, class Target>
+[[gnu::always_inline]] inline bool check_heads(Source const& source, Target const& target,
+                                               std::size_t rows, bool by_kernel) {
+  auto const tokens = source.tokens(), heads = source.heads(), dim = source.head_dim();
+  require(rows == tokens, "rotate: there must be one row per token, got ", rows, " rows for ",
+          tokens, " tokens");
+  require(by_kernel || dim <= most_head_dim, "rotate: head_dim must be at most ", most_head_dim,
+          ", got ", dim);
+  bool in_place = false;
+  for_each_sink(target, [&]<class Sink>(Sink const& to) POSENC_INLINED {
+    if constexpr (requires { to.tokens(), to.heads(), to.head_dim(); })
+      require(to.tokens() == tokens && to.heads() == heads && to.head_dim() == dim,
+              "rotate: source and target must have the same shape, got ", tokens, " tokens x ",
+              heads, " heads of ", dim, " and ", to.tokens(), " x ", to.heads(), " of ",
+              to.head_dim());
+    if constexpr (!heads_of_numbers<Sink> && requires { to.require_each_slot_once(); })
+      to.require_each_slot_once();
+    bool const same = same_heads(source, to);
+    require((same && SameLayout) || !may_overlap(source, to),
+            "rotate: source and target must not overlap, unless they are the same heads in the "
+            "same layout");
+    in_place = in_place || same;
+    if constexpr (!std::same_as<Sink, Target>)
+      for_each_sink(target, [&](auto const& other) {
+        bool const is_it = static_cast<void const*>(&other) == &to;
+        require(is_it || !may_overlap(to, other),
+                "rotate: targets of one set must not overlap each other");
+      });
+  });
+  return in_place;
 }
 
 }  // namespace detail
@@ -168,33 +205,8 @@ class operand {
   /// Whether source and target are the same heads. Throws std::invalid_argument as rotate does, of
   /// this operand alone.
   bool check(cos_sin_view<real> const& rows) const {
-    auto const tokens = source_.tokens(), heads = source_.heads(), dim = source_.head_dim();
-    detail::require(rows.tokens() == tokens, "rotate: there must be one row per token, got ",
-                    rows.tokens(), " rows for ", tokens, " tokens");
     bool const by_kernel = heads_of_numbers<Source> && writable_heads<Target> && is_usual();
-    detail::require(by_kernel || dim <= detail::most_head_dim, "rotate: head_dim must be at most ",
-                    detail::most_head_dim, ", got ", dim);
-    bool in_place = false;
-    detail::for_each_sink(target_, [&](auto const& to) {
-      if constexpr (requires { to.tokens(), to.heads(), to.head_dim(); })
-        detail::require(to.tokens() == tokens && to.heads() == heads && to.head_dim() == dim,
-                        "rotate: source and target must have the same shape, got ", tokens,
-                        " tokens x ", heads, " heads of ", dim, " and ", to.tokens(), " x ",
-                        to.heads(), " of ", to.head_dim());
-      if constexpr (!heads_of_numbers<decltype(to)>)
-        if constexpr (requires { to.require_each_slot_once(); }) to.require_each_slot_once();
-      bool const same = detail::same_heads(source_, to);
-      detail::require((same && std::same_as<From, To>) || !detail::may_overlap(source_, to),
-                      "rotate: source and target must not overlap, unless they are the same heads "
-                      "in the same layout");
-      in_place = in_place || same;
-      detail::for_each_sink(target_, [&](auto const& other) {
-        bool const is_it = static_cast<void const*>(&other) == &to;
-        detail::require(is_it || !detail::may_overlap(to, other),
-                        "rotate: targets of one set must not overlap each other");
-      });
-    });
-    return in_place;
+    return detail::check_heads<std::same_as<From, To>>(source_, target_, rows.tokens(), by_kernel);
   }
   /// The first dim that rotates. Throws std::invalid_argument if the head is too short.
   std::size_t first_dim(cos_sin_view<real> const& rows) const {

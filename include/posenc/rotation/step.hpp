@@ -18,6 +18,7 @@
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/norm_loops.hpp"
 #include "posenc/rotation/operand.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/numbers.hpp"
@@ -43,7 +44,11 @@ class step {
       : heads_(operand), rows_(rows), first_dim_(first_dim), dim_(operand.source().head_dim()) {}
 
   void run(part_of_heads const& part) {
-    auto const most = std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
+    constexpr bool has_numbers_alone = has_numbers && writable_heads<Target>;
+    bool const usual = heads_.is_usual();
+    auto const most = has_numbers_alone && usual
+                          ? most_heads
+                          : std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
     for (auto token = part.token; token < part.token + part.tokens; ++token) {
       for (std::size_t done = 0, count; done < part.heads; done += count) {
         count = std::min(most, part.heads - done);
@@ -59,7 +64,7 @@ class step {
         if constexpr (writes_numbers) {
           // The kernel writes to the target, without a copy of floats in L1.
           auto const [to, to_stride] = numbers_at(heads_.target(), token, head);
-          if (to != nullptr && heads_.is_usual()) {
+          if (to != nullptr && usual) {
             by_kernel(token, from, stride, count, to, to_stride);
             continue;
           }
@@ -82,7 +87,9 @@ class step {
   template <class Heads>
   static auto numbers_at(Heads const& heads, std::size_t token, std::size_t head) noexcept {
     if constexpr (heads_of_numbers<Heads>) {
-      return std::pair(heads.has(token) ? heads.at(token, head) : nullptr, heads.head_stride());
+      auto* const first = heads.token(token);
+      auto const stride = heads.head_stride(), offset = static_cast<std::ptrdiff_t>(head) * stride;
+      return std::pair(first == nullptr ? nullptr : first + offset, stride);
     } else {
       return heads.numbers(token, head);
     }
@@ -101,13 +108,13 @@ class step {
   }
   void write(std::size_t token, std::size_t head, std::size_t count, real const* x,
              std::ptrdiff_t stride) const {
-    for_each_sink(heads_.target(), [&](auto const& to) {
+    for_each_sink(heads_.target(), [&]<class Sink>(Sink const& to) {
       if constexpr (requires { to.write_some(token, head, count, x, stride); }) {
         to.write_some(token, head, count, x, stride);  // its slot and page found once
       } else {
         auto const* from = x;
         for (std::size_t i = 0; i < count; ++i, from += stride) {
-          if constexpr (heads_of_numbers<decltype(to)>) {
+          if constexpr (heads_of_numbers<Sink>) {
             if (to.has(token)) store_numbers(std::span(from, dim_), to.at(token, head + i));
           } else {
             to.write(token, head + i, {from, dim_});

@@ -13,7 +13,7 @@
 
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_doubles.hpp"
+#include "posenc/simd/doubles.hpp"
 #include "posenc/simd/logarithm.hpp"
 #include "posenc/simd/multiply_add.hpp"
 

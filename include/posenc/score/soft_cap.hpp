@@ -7,8 +7,8 @@
 
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/doubles.hpp"
 #include "posenc/simd/exponential.hpp"
-#include "posenc/simd/for_doubles.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
