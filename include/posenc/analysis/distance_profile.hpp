@@ -142,8 +142,13 @@ struct attention_map {
   std::vector<double> weights;  ///< [heads][query][key]
 
   /// Of a query and all keys. Precondition, not checked: head < heads, query < length.
-  std::span<double const> row(std::size_t head, std::size_t query) const noexcept {
+  std::span<double const> row(std::size_t head, std::size_t query) const& noexcept {
     return std::span(weights).subspan((head * length + query) * length, length);
+  }
+  /// Of a temporary.
+  std::vector<double> row(std::size_t head, std::size_t query) && {
+    auto const all = row(head, query);
+    return {all.begin(), all.end()};
   }
 };
 
