@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -67,7 +68,7 @@ class comparison {
     EXPECT_TRUE(numbers::same_bits(q_.buffer(), q_before));
     EXPECT_TRUE(numbers::same_bits(k_.buffer(), k_before));
     EXPECT_TRUE(numbers::same_bits(v_.buffer(), v_before));
-    auto const errors = errors_of(expected, is_adaptive(encoding));
+    auto const errors = errors_of(expected, encoding);
     expect_near("score", actual.scores, expected.scores, errors.scores);
     expect_near("weight", actual.weights, expected.weights, errors.weights);
     expect_near("output", actual.outputs, expected.outputs, errors.outputs);
@@ -82,7 +83,7 @@ class comparison {
     auto const actual = posenc::attention_backward(q_.view(), k_.view(), v_.view(), encoding,
                                                    forward, d_.view(), options_);
     auto const expected = reference(encoding);
-    auto const errors = errors_of(expected, false);
+    auto const errors = errors_of(expected, encoding);
     auto q = q_exact_, k = k_exact_;
     posenc::heads_view<double> const queries(q.data(), q_.view().shape()),
         keys(k.data(), k_.view().shape());
@@ -98,28 +99,31 @@ class comparison {
     });
 
     auto const d = d_.exact();
-    gradients of_q(q.size(), given_.head_dim), of_k(k.size(), given_.head_dim),
-        of_v(v_exact_.size(), given_.value_dim);
     auto const dim = given_.head_dim, value_dim = given_.value_dim;
-    auto const most = static_cast<double>(value_dim);  // of |<d, v>|
+    auto const encoded = bound_of(encoding);
+    gradients of_q(q.size(), dim, encoded), of_k(k.size(), dim, encoded),
+        of_v(v_exact_.size(), value_dim, {});
     for (std::size_t row = 0; row < given_.queries * given_.heads; ++row) {
       auto const t = row / given_.heads, head = row % given_.heads;
-      double mean = 0;  // <d, output>
-      for (std::size_t i = 0; i < value_dim; ++i)
-        mean += d[row * value_dim + i] * expected.outputs[row * value_dim + i];
-      auto const of_mean = most * (errors.outputs[row * value_dim] + 2 * u);
+      double mean = 0, of_mean = 0, size_of_mean = 0;  // <d, output>
+      for (std::size_t i = row * value_dim; i < (row + 1) * value_dim; ++i) {
+        mean += d[i] * expected.outputs[i], size_of_mean += std::abs(d[i] * expected.outputs[i]);
+        of_mean += std::abs(d[i]) * (errors.outputs[i] + 2 * u * std::abs(expected.outputs[i]));
+      }
       for (std::size_t s = 0; s < given_.keys; ++s) {
         auto const kv = s * given_.kv_heads + head / in.group,
                    at = (head * given_.queries + t) * given_.keys + s;
         auto const p = expected.weights[at], of_p = errors.weights[at];
         if (p == 0) continue;
-        double d_weight = 0;
-        for (std::size_t i = 0; i < value_dim; ++i)
-          d_weight += d[row * value_dim + i] * v_exact_[kv * value_dim + i];
+        double d_weight = 0, size = size_of_mean;
+        for (std::size_t i = 0; i < value_dim; ++i) {
+          auto const product = d[row * value_dim + i] * v_exact_[kv * value_dim + i];
+          d_weight += product, size += std::abs(product);
+        }
         auto const d_score = scale_ * p * (d_weight - mean),
-                   of_difference = tolerance::of_dot_product<A>(value_dim + 4, most) + of_mean,
-                   of_score = std::abs(scale_) * (of_p * (2 * most + of_difference) +
-                                                  p * (of_difference + 8 * u * most));
+                   of_difference = tolerance::of_dot_product<A>(value_dim + 2, size) + of_mean,
+                   of_score = std::abs(scale_) *
+                              (of_p * (size + of_difference) + p * (of_difference + 4 * u * size));
         of_q.add(row, &k[kv * dim], d_score, of_score);
         of_k.add(kv, &q[row * dim], d_score, of_score);
         of_v.add(kv, &d[row * value_dim], p, of_p);
@@ -137,12 +141,17 @@ class comparison {
 
  private:
   static constexpr double u = tolerance::unit_roundoff<A>();
-  /// An encoded number, of one that was embedded, which adds up to 1, and rotated with a factor of
-  /// 1.25; and by how much it is off.
-  static constexpr double largest = 2 * 1.25 * 1.4143;
-  static double of_number() {
-    return 1.25 * 1.4143 * (tolerance::of_cosine<A>() + 2 * u) +
-           tolerance::of_rotated<A>(2, 2, largest, 1.25);
+  /// Up to what an encoded number is, and by how much it is off.
+  struct bound {
+    double largest = 1, off = 0;
+  };
+  /// Of one that was embedded, which adds up to 1, and rotated with a factor of 1.25.
+  template <class Encoding>
+  static bound bound_of(Encoding const&) {
+    if constexpr (!posenc::acts_on_queries_and_keys<Encoding>) return {};
+    constexpr double root = 1.4143, factor = 1.25;
+    return {2 * factor * root, factor * root * (tolerance::of_cosine<A>() + 2 * u) +
+                                   tolerance::of_rotated<A>(2, 2, 2 * factor * root, factor)};
   }
 
   /// By how much the numbers of a result may be off.
@@ -150,25 +159,34 @@ class comparison {
     std::vector<double> outputs, log_sum_exp, scores, weights;
   };
 
-  /// Sums of vectors of numbers up to `largest`, and their magnitudes and errors, for each head.
+  /// Sums of vectors, and their magnitudes and errors.
   struct gradients {
     std::vector<double> sums, magnitudes, off;
     std::size_t dim;
-    gradients(std::size_t count, std::size_t dims)
-        : sums(count), magnitudes(count / dims), off(count / dims), dim(dims) {}
+    bound of_numbers;
+    gradients(std::size_t count, std::size_t dims, bound const& numbers)
+        : sums(count), magnitudes(count), off(count), dim(dims), of_numbers(numbers) {}
     void add(std::size_t head, double const* x, double factor, double of_factor) {
-      for (std::size_t i = 0; i < dim; ++i) sums[head * dim + i] += factor * x[i];
-      magnitudes[head] += std::abs(factor) * largest;
-      off[head] += of_factor * largest + std::abs(factor) * of_number();
+      for (std::size_t i = 0; i < dim; ++i) {
+        auto const at = head * dim + i;
+        sums[at] += factor * x[i], magnitudes[at] += std::abs(factor * x[i]);
+        off[at] +=
+            of_factor * (std::abs(x[i]) + of_numbers.off) + std::abs(factor) * of_numbers.off;
+      }
     }
-    /// Of sums of `terms` numbers that are rotated back: both of a pair reach either.
+    /// Of sums of `terms` numbers, which may be rotated back: all of a head reach any.
     std::vector<double> errors(std::size_t terms) const {
       std::vector<double> result;
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        auto const sum = magnitudes[i / dim],
-                   of_sum = off[i / dim] + tolerance::of_dot_product<A>(terms + 4, sum);
-        result.push_back(2 * of_sum + tolerance::of_rotated<A>(sum, sum, 2 * sum) +
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        result.push_back(off[i] + tolerance::of_dot_product<A>(terms + 4, magnitudes[i]) +
                          std::numeric_limits<A>::min());
+      for (std::size_t head = 0; head < result.size() && of_numbers.off > 0; head += dim) {
+        auto const first = result.begin() + static_cast<std::ptrdiff_t>(head),
+                   last = first + static_cast<std::ptrdiff_t>(dim);
+        auto const size = std::reduce(magnitudes.begin() + (first - result.begin()),
+                                      magnitudes.begin() + (last - result.begin()));
+        std::fill(first, last,
+                  std::reduce(first, last) + tolerance::of_rotated<A>(size, size, 2 * size));
       }
       return result;
     }
@@ -190,11 +208,11 @@ class comparison {
   }
 
   /// A score is off by the numbers of either vector, their dot product, its scale, and the bias.
-  double of_score(double score) const {
-    auto const dim = static_cast<double>(given_.head_dim);
+  double of_score(double score, bound const& encoded) const {
+    auto const dim = static_cast<double>(given_.head_dim), most = encoded.largest;
     return std::abs(scale_) *
-               (2 * dim * largest * of_number() +
-                tolerance::of_dot_product<A>(given_.head_dim + 6, dim * largest * largest)) +
+               (2 * dim * most * encoded.off +
+                tolerance::of_dot_product<A>(given_.head_dim + 6, dim * most * most)) +
            4 * u * std::abs(score);
   }
 
@@ -204,8 +222,11 @@ class comparison {
   /// Where the scores of n keys are off by e, H is off by at most 2 H e, H being at most ln n. An
   /// adaptive beta is off by that times |P'|, which is at most 2.53 where P exceeds 1. And that
   /// times how far a score is below the mean of the row, which is at most ln n below its maximum.
-  result_errors errors_of(posenc::attention_result<double> const& expected, bool adaptive) const {
+  result_errors errors_of(posenc::attention_result<double> const& expected,
+                          auto const& encoding) const {
     result_errors errors;
+    bool const adaptive = is_adaptive(encoding);
+    auto const encoded = bound_of(encoding);
     auto const rows = given_.queries * given_.heads;
     errors.scores.resize(rows * given_.keys), errors.weights.resize(rows * given_.keys);
     for (std::size_t row = 0; row < rows; ++row) {
@@ -215,7 +236,7 @@ class comparison {
       double keys = 0, of_scores = 0, of_weights = 0, farthest = 0;
       for (std::size_t s = 0; s < given_.keys; ++s) {
         if (posenc::is_masked(scores[s])) continue;
-        errors.scores[at + s] = of_score(scores[s]);
+        errors.scores[at + s] = of_score(scores[s], encoded);
         ++keys, of_scores = std::max(of_scores, errors.scores[at + s]);
         farthest = std::max(farthest, std::abs(scores[s]));
       }

@@ -36,8 +36,7 @@ struct profile_settings {
   std::size_t heads = 1;       ///< heads of the encoding; all have the same q and k
   std::size_t range = 4096;    ///< distances 0 .. range - 1
   std::variant<all_ones, gaussian> inputs = all_ones{};  ///< what q and k are made of
-  /// Each is scored with so many neighbours: all of them, range, where keys count for each other
-  /// (cope).
+  /// Keys that are scored together; `range` where keys count for each other (cope).
   std::size_t keys_at_once = 128;
 };
 

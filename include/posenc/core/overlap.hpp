@@ -38,10 +38,10 @@ struct strided_memory {
   }
   /// What comes again every `period` bytes: a stride that is a multiple leads to nothing new.
   memory_range within(std::uintptr_t period) const noexcept {
-    auto some = *this;
-    for (auto& each : some.of_head)
+    auto once = *this;
+    for (auto& each : once.of_head)
       if (each.stride % period == 0) each.stride = 0;
-    return some.all();
+    return once.all();
   }
 };
 

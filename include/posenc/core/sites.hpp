@@ -43,8 +43,8 @@ template <class E>
 concept acts_on_queries_and_keys =
     detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
-/// (2) What is prepared also turns gradients d, [tokens][heads][head_dim], in place: d -> J^T d. J
-/// is the matrix of encode_queries or encode_keys, which are linear.
+/// (2) What is prepared also takes gradients d, [tokens][heads][head_dim], to J^T d, in place. J is
+/// the matrix of encode_queries or encode_keys, which are linear.
 ///
 ///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
 ///     prepared.backward_keys(d, first_token);
@@ -64,8 +64,8 @@ concept changes_head_dim =
     requires(E const& e, std::size_t dim) { { e.encoded_dim(dim) } -> std::same_as<std::size_t>; };
 
 /// (2) Takes each score from one of two encodings of the same queries and keys, by their positions:
-/// e.is_near(query_position, key_position). What it prepares encodes the near ones, and
-/// prepared.far(), likewise, the far ones. In a scheme no other may act on queries and keys.
+/// e.is_near(query_position, key_position). What it prepares encodes for near scores, and
+/// prepared.far() for far ones. In a scheme no other may act on queries and keys.
 template <class E>
 concept scores_near_and_far =
     acts_on_queries_and_keys<E> && !changes_head_dim<E> && detail::prepares_far<E, float> &&
@@ -105,7 +105,7 @@ concept adjusts_each_score =
     adds_bias<E> ||
     (acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_pointwise>::value);
 
-/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to those of the
+/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to gradients of the
 /// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
 /// A gradient of 0 of a key that no other depends on stays 0, whatever its score is, NaN too.
 template <class E>

@@ -88,7 +88,7 @@ class frequencies {
   std::size_t pairs() const noexcept { return inv_freq_.size(); }  ///< half the rotary dim
   std::size_t rotary_dim() const noexcept { return 2 * pairs(); }  ///< dims that they rotate
   phase_steps const& steps() const noexcept { return steps_; }     ///< for exact angles
-  /// The pairs that rows change: those of non-zero frequency; all, if attention_factor is not 1.
+  /// The pairs that rows change: of non-zero frequency, or all if attention_factor is not 1.
   std::span<pair_range const> rotated_pairs() const& noexcept { return rotated_pairs_; }
   /// Of a temporary.
   std::vector<pair_range> rotated_pairs() && { return std::move(rotated_pairs_); }

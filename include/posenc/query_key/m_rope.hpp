@@ -1,4 +1,4 @@
-// Multimodal rotary embeddings: tokens have time, height and width, and each pair turns by one.
+// Multimodal rotary embeddings: tokens have time, height and width; each pair rotates by one axis.
 #pragma once
 
 #include <concepts>
@@ -17,9 +17,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// M-RoPE [Qwen2-VL, 2.1]: pair i of a token turns by its position on axis a(i), times inv_freq_i.
-/// Text, whose positions are equal on all axes, is rotated as rope does. The position that site 2
-/// gives is a token's index in the sequence:
+/// M-RoPE [Qwen2-VL, 2.1]: pair i of a token rotates by its position on axis a(i), times
+/// inv_freq_i. Text, whose positions are equal on all axes, is rotated as rope does. The position
+/// that site 2 gives is a token's index in the sequence:
 ///
 ///     index < positions.tokens()     positions.of(axis)[index]       the prompt
 ///     beyond                         index + delta, on every axis    text that is generated

@@ -10,7 +10,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// Root of the mean square, or of the sum of squares.
 enum class norm_kind { rms, l2 };
-/// Before the rotation (Qwen 3, Gemma 3), or after it (HunYuan, Llama 4, nanochat).
+/// A norm before the rotation (Qwen 3, Gemma 3), or after it (HunYuan, Llama 4, nanochat).
 enum class norm_place { before, after };
 /// What keeps a head of zeros finite, with r the mean or the sum of squares.
 enum class norm_eps {

@@ -123,7 +123,7 @@ class step {
       }
     });
   }
-  std::span<real> of(real* some, std::size_t i) const noexcept { return {some + i * dim_, dim_}; }
+  std::span<real> of(real* work, std::size_t i) const noexcept { return {work + i * dim_, dim_}; }
 
   // Some heads of a token from the source to `to`, by the kernel alone.
   template <class T>
@@ -191,25 +191,25 @@ class step {
   void by_kernel(std::size_t token, T const* from, std::ptrdiff_t stride, std::size_t count,
                  real const* weights, real const* gains, bool gain_per_head, U* to,
                  std::ptrdiff_t to_stride) noexcept {
-    heads_in_memory<T, U, true> some;
-    some.first = {from + first_dim_, to + first_dim_,
+    heads_in_memory<T, U, true> work;
+    work.first = {from + first_dim_, to + first_dim_,
                   weights,           gains,
                   gain_per_head,     of_next(token, from) + first_dim_};
-    some.cos = rows_.cos(token).data();
-    some.tokens = 1, some.heads = count, some.cos_token = 0;
-    some.from_token = some.to_token = 0;
-    some.from_head = stride, some.to_head = to_stride;
-    some.head_dim = dim_, some.first_dim = first_dim_;
+    work.cos = rows_.cos(token).data();
+    work.tokens = 1, work.heads = count, work.cos_token = 0;
+    work.from_token = work.to_token = 0;
+    work.from_head = stride, work.to_head = to_stride;
+    work.head_dim = dim_, work.first_dim = first_dim_;
     if constexpr (Operand::rotates) {
-      some.pairs = rows_.pairs();
-      rotate_near<From, To>(some, rows_.rotated_pairs());
+      work.pairs = rows_.pairs();
+      rotate_in_l1<From, To>(work, rows_.rotated_pairs());
     } else {
       if constexpr (std::same_as<T, U>)
         if (!gain_per_head && weights == nullptr && *gains == 1) {
           for (; count != 0; --count, from += stride, to += to_stride) std::copy_n(from, dim_, to);
           return;
         }
-      copy_dims(some, 0, 0, dim_);
+      copy_dims(work, 0, 0, dim_);
     }
   }
 

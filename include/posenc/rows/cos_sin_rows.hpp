@@ -142,7 +142,7 @@ class cos_sin_rows {
 /// LlamaRotaryEmbedding.forward]; at position one million, the exact ones differ by up to 6e-2:
 ///
 ///     angle = float(float(position) * float(inv_freq))
-///     cos = float(float(cos angle) * float(attention_factor)),  sin likewise
+///     cos = float(float(cos angle) * float(attention_factor)),  and sin
 ///
 /// Cosine and sine of this angle are correctly rounded except for near-ties; a float libm may
 /// differ by an ULP, and so may an inv_freq computed in float: for the same bits, pass the model's

@@ -33,7 +33,7 @@ inline double power_of_half(double x, double share) noexcept {
 /// score(t, s) -= slope_h * |t - s|, on scores that are scaled already. [Press 2021, 3]
 ///
 ///     heads a power of two    slope_h = 2^(-max_bias (h + 1) / heads), h = 0 .. heads - 1
-///     otherwise               those of the next lower power of two c, then every other one of 2c's
+///     otherwise               slopes of the next lower power of two c, then every other of 2c's
 ///
 /// Right under any mask and with gaps between positions. (BLOOM adds slope * s, which only a causal
 /// softmax over gapless positions cannot tell apart.) max_bias: the exponent of the flattest head,

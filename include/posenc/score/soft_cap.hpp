@@ -1,4 +1,4 @@
-// Soft-capping: no score gets beyond a bound, and those far below it stay what they are.
+// Soft-capping: scores stay within a bound, and scores far below it hardly change.
 #pragma once
 
 #include <cmath>

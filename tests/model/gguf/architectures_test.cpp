@@ -14,7 +14,7 @@ using namespace posenc;
 TEST(gguf_architectures, share_no_name) {
   std::vector<std::string_view> names;
   for (auto const& record : detail::gguf_architectures::all)
-    for (auto const name : detail::words_of(record.names)) names.push_back(name);
+    for (auto const name : detail::words_of(record.types)) names.push_back(name);
   std::ranges::sort(names);
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
 }

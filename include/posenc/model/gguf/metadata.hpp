@@ -69,7 +69,7 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   /// `file` is the name of the file, for errors.
   gguf_metadata(std::istream& in, std::string file)
       : gguf_metadata(detail::gguf_bytes(in, std::move(file))) {}
-  /// The same of a file in memory, which need not outlive this.
+  /// A file in memory, which need not outlive this.
   gguf_metadata(std::span<std::byte const> memory, std::string file)
       : gguf_metadata(detail::gguf_bytes(memory, std::move(file))) {}
 
