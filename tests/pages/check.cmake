@@ -1,4 +1,4 @@
-# The pages for people, README.md of every folder and .github/*.md:
+# The pages for people, README.md of every folder, the C++ interface and .github/*.md:
 # - every link leads to a file, and to a heading of it if it names one;
 # - every preset in a command is one of CMakePresets.json, every program one of examples/ or bench/;
 # - every program of examples/ has a workflow, which examples/README.md names;
@@ -10,7 +10,7 @@
 # Run with cmake -P and SOURCE, the directory that holds README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
-file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/README.md" "${SOURCE}/include/posenc/*/README.md"
+file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/*.md" "${SOURCE}/include/posenc/*/README.md"
   "${SOURCE}/bench/README.md" "${SOURCE}/examples/README.md" "${SOURCE}/examples/*/README.md"
   "${SOURCE}/tests/*/README.md" "${SOURCE}/cmake/README.md" "${SOURCE}/cmake/*/README.md" "${SOURCE}/.github/*.md")
 list(FILTER pages EXCLUDE REGEX "/broken/")
