@@ -56,6 +56,7 @@
 #include "posenc/rotation/head_sink.hpp"              // who takes heads: a struct of your own
 #include "posenc/rotation/operand.hpp"                // one set of heads: norm, scale, rounding
 #include "posenc/rotation/rotate.hpp"                 // the rotation itself: q, k, v in one call
+#include "posenc/rotation/rotate_in_tasks.hpp"        // the same in tasks, for an engine's threads
 #include "posenc/rotation/relayout.hpp"               // heads, caches, weights: to the other layout
 
 // cache: the formats that engines store heads in

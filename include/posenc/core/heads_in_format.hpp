@@ -117,6 +117,7 @@ class heads_view<Format, Address> {
     if constexpr (is_scaled) slice.scales_.narrow_tokens(first, count);
     return slice;
   }
+  /// As those of numbers.
   heads_view slice_heads(std::size_t first, std::size_t count) const {
     auto slice = *this;
     slice.codes_.narrow_heads(first, count);

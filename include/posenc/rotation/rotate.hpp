@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/executor.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -71,22 +70,6 @@ struct checked_operand {
     }
   }
   void run() const { run({0, rows.tokens(), 0, heads.source().heads()}); }
-  /// Part i of n: some tokens; or some heads, where tokens are too few, or where slots may repeat
-  /// and tokens go in order.
-  void run(std::size_t i, std::size_t n) const {
-    auto const tokens = rows.tokens(), of_token = heads.source().heads();
-    bool in_order = false;
-    for_each_sink(heads.target(), [&]<class To>(To const&) {
-      in_order = in_order || (heads_of_numbers<To> && !requires(To const& to) { to.strides(); });
-    });
-    if (!in_order && (tokens >= n || tokens >= of_token)) {
-      auto const [first, count] = part_of(tokens, i, n);
-      run({first, count, 0, of_token});
-    } else {
-      auto const [first, count] = part_of(of_token, i, n);
-      run({0, tokens, first, count});
-    }
-  }
 };
 
 /// Checks operands, alone and with each other, then runs them: run(checked operands ...).
@@ -133,7 +116,7 @@ template <class Layout, class View, class Rows>
 ///            rotated<halves>(q).norm({w_q, 1e-6f}).scale(s),   queries stay in place
 ///            rotated<halves>(k, k_cache).norm({w_k, 1e-6f}),   keys go into pages
 ///            unrotated(v, v_cache));                           values do not rotate
-///     rotate(tasks(4, pool), rows, ...);                  in tasks, on your own threads
+///     rotate(tasks(4, pool), rows, ...);                  in tasks: rotate_in_tasks.hpp
 ///
 /// Heads: [tokens][heads][head_dim], views of numbers or in a format, at strides or in pages, or a
 /// head_sink of yours. rows: [tokens], of rows/; float, or double for heads of doubles. Arithmetic
@@ -162,20 +145,6 @@ void rotate(Rows const& rows, First const& first, More const&... more) {
         rows, [](auto const&... checked) { (checked.run(), ...); }, first, more...);
 }
 
-/// The same by the tasks of `split`: each has some of the tokens, or of the heads, of every
-/// operand. Same errors, before the first task.
-template <class Executor, class Rows, detail::rotary_operand First, detail::rotary_operand... More>
-void rotate(tasks<Executor> const& split, Rows const& rows, First const& first,
-            More const&... more) {
-  if constexpr (detail::are_right<Rows, First>())
-    detail::check_and_run(
-        rows,
-        [&](auto const&... checked) {
-          detail::run_tasks(split, [&](std::size_t i) { (checked.run(i, split.count()), ...); });
-        },
-        first, more...);
-}
-
 /// From source to target, see above: to other memory, another type, another layout.
 template <class From = void, class To = From, any_heads Source, class Target, class Rows>
 void rotate(Source const& source, Target const& target, Rows const& rows,
@@ -198,14 +167,6 @@ void rotate(Source const& source, Target const& target, Rows const& rows,
     }
   }
 }
-template <class From = void, class To = From, class Executor, any_heads Source, class Target,
-          class Rows>
-void rotate(tasks<Executor> const& split, Source const& source, Target const& target,
-            Rows const& rows, rotary_block block = rotary_block::first()) {
-  if constexpr (detail::are_right<From, To, Source, Target>())
-    rotate(split, rows, rotated<From, To>(source, target).block(block));
-}
-
 /// In place, see above. Layout: halves or interleaved.
 template <class Layout = void, any_heads V, class Rows>
 void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
@@ -220,12 +181,6 @@ void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block:
       rotate(rows, rotated<Layout>(heads).block(block));
     }
   }
-}
-template <class Layout = void, class Executor, any_heads V, class Rows>
-void rotate(tasks<Executor> const& split, V const& heads, Rows const& rows,
-            rotary_block block = rotary_block::first()) {
-  if constexpr (detail::are_right<Layout, Layout, V, V>())
-    rotate(split, rows, rotated<Layout>(heads).block(block));
 }
 
 }  // namespace posenc
