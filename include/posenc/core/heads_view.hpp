@@ -70,14 +70,12 @@ class heads_view<T, Address> : public Address::template of<T> {
 
   /// Dense; the slots of pages follow the shape.
   template <class... Slots>
-  heads_view(detail::elements_at<T> data, typename Address::shape const& shape,
-             Slots const&... slots)
+  heads_view(detail::elements_at<T> data, typename Address::shape shape, Slots const&... slots)
       : address(data.first, shape, slots...) {}
   /// With gaps, or in another order.
   template <class... Slots>
-  [[gnu::always_inline]] heads_view(detail::elements_at<T> data,
-                                    typename Address::shape const& shape,
-                                    typename Address::strides const& strides, Slots const&... slots)
+  [[gnu::always_inline]] heads_view(detail::elements_at<T> data, typename Address::shape shape,
+                                    typename Address::strides strides, Slots const&... slots)
       : address(data.first, shape, strides, slots...) {}
   /// Any view converts to a read-only one.
   template <std::same_as<std::remove_const_t<T>> U>
