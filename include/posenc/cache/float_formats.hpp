@@ -46,7 +46,7 @@ enum class e4m3_rounding { nearest, towards_zero };
 ///
 /// head_dim bytes. NaN stays NaN; infinity gives 448. towards_zero is vLLM's writer for CPUs
 /// [cpu_attn_fp8.hpp, which shifts]: of normal numbers the error is 5.1 % rms instead of 2.65, and
-/// heads are .957 as long; NaN gives 448.
+/// heads are 0.957 as long; NaN gives 448.
 struct e4m3 {
   float scale = 1;                                  ///< what codes are multiplied by
   float inverse = 0;                                ///< what numbers are; 0: 1 / scale
@@ -122,8 +122,8 @@ struct deepseek_v4 {
 
   /// vLLM's and sglang's writers for CUDA.
   static constexpr deepseek_v4 of_cuda() noexcept { return {}; }
-  /// Their writers for CPUs with AVX-512: two differences, in tiles with |x|max below .0448, and in
-  /// numbers below 2^-14 of the largest of their group.
+  /// Their writers for CPUs with AVX-512: two differences, in tiles with |x|max below 0.0448, and
+  /// in numbers below 2^-14 of the largest of their group.
   static constexpr deepseek_v4 of_cpus() noexcept { return {true, 1e-4f}; }
 
   /// Of a head. Throws unless head_dim is 64 and a positive multiple of 64 more.

@@ -80,7 +80,7 @@ struct rotate_pairs {
 template <class In, class Out>
 struct rotate_side_by_side {
   static constexpr std::size_t pairs = In::size;
-  /// Of halves, some may be in memory: conversions leave time for loads.
+  /// Registers of halves may spill to memory: conversions leave time for loads.
   static constexpr std::size_t registers =
       has_32_registers && In::converts && In::size == 8 ? 2 : 4;
   using arithmetic_lanes = typename In::arithmetic_lanes;

@@ -16,7 +16,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// The numbers of L1 that a step has for some heads of a token.
+/// How many numbers of a token a step keeps in L1.
 inline constexpr std::size_t most_head_dim = 4096;
 
 /// The type of arithmetic on the heads of a view, or of an operand.

@@ -146,7 +146,7 @@ struct checked_heads {
     return from.token(token) == nullptr || to.token(token) == nullptr;
   }
 
-  /// Some heads of some tokens.
+  /// `heads` heads of `tokens` tokens.
   heads_in_memory<from_type, to_type, Fused> at(std::size_t token, std::size_t tokens,
                                                 std::size_t head,
                                                 std::size_t heads) const noexcept {

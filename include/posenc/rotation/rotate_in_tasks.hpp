@@ -32,8 +32,11 @@ void rotate_task(checked_operand<Operand> const& checked, std::size_t i, std::si
 
 }  // namespace detail
 
-/// The same by the tasks of `split`: each has some of the tokens, or of the heads, of every
-/// operand. Same errors, before the first task.
+/// rotate(rows, first, more...) by the tasks of `split`: each takes part of the tokens, or of the
+/// heads, of every operand. Same bits for any split; same errors, before the first task.
+///
+///     rotate<halves>(tasks(4, pool), q, rows);
+///     rotate(tasks(4, pool), rows, rotated<halves>(q), rotated<halves>(k, cache));
 template <class Executor, class Rows, detail::rotary_operand First, detail::rotary_operand... More>
 void rotate(tasks<Executor> const& split, Rows const& rows, First const& first,
             More const&... more) {

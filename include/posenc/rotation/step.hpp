@@ -25,8 +25,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Rotates an operand that passed its checks, token by token, some heads at a time, which stay in
-/// L1 from their norm to their target.
+/// Rotates an operand that passed its checks, token by token, up to 64 heads at a time, which stay
+/// in L1 from their norm to their target.
 template <class Operand>
 class step {
   using S = typename Operand::from_type;
@@ -83,7 +83,7 @@ class step {
     to.numbers(0, 0);
   };
 
-  // The first of some heads of a token as numbers, and how far it is to the next; null if nowhere.
+  // A head of a token as numbers, and the stride to the next head; null without a slot.
   template <class Heads>
   static auto numbers_at(Heads const& heads, std::size_t token, std::size_t head) noexcept {
     if constexpr (heads_of_numbers<Heads>) {
