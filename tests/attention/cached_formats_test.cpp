@@ -80,6 +80,14 @@ void attends_to(F const& format, auto const& encoding, std::size_t queries, std:
     EXPECT_NEAR(got.outputs[i], expected.outputs[i], output);
   for (std::size_t i = 0; i < got.log_sum_exp.size(); ++i)
     EXPECT_NEAR(got.log_sum_exp[i], expected.log_sum_exp[i], score);
+
+  // The same heads at strides give the same bits.
+  posenc::heads_shape const dense{keys, kv_heads, dim};
+  heads_view const at_strides(format, memory.data(), dense);
+  for (std::size_t i = 0; i < keys * kv_heads; ++i)
+    at_strides.write(i / kv_heads, i % kv_heads, std::span(k).subspan(i * dim, dim));
+  EXPECT_TRUE(numbers::same_bits(
+      posenc::attention(query, at_strides, at_strides, encoding).outputs, got.outputs));
 }
 
 TEST(cached_formats, are_attended_to_as_what_they_decode_to) {

@@ -20,6 +20,7 @@ namespace of_heads_in_format {
 namespace {
 
 using posenc::deepseek_v4;
+using posenc::heads_view;
 using posenc::in_pages;
 using posenc::int8_per_head;
 using posenc::pages_shape;
@@ -136,6 +137,69 @@ TEST(heads_in_format, takes_any_strides_and_scales_anywhere) {
   auto const& const_codes = codes;
   static_assert(std::is_same_v<decltype(heads_view(q8_0{}, const_codes.data(), three_pages, some)),
                                heads_view<q8_0 const, posenc::in_pages>>);
+}
+
+// A format at strides has the bytes of the format in one page, whose slots are in order; in place,
+// too, in another order of tokens and heads.
+template <class F>
+void is_at_strides_as_in_a_page(F const& format) {
+  pages_shape const page{1, 5, 2, 64};
+  auto memory = memory_for(format, page), strided = memory;
+  slots const all{0, 1, 2, 3, 4};
+  heads_view const x(format, memory.data(), page, all);
+  heads_view const y(format, strided.data(), posenc::heads_shape{5, 2, 64});
+  static_assert(std::is_same_v<decltype(y), heads_view<F> const>);
+  for (std::size_t t = 0; t < 5; ++t)
+    for (std::size_t h = 0; h < 2; ++h) {
+      auto const head = numbers::random<float>(64, 2 * t + h);
+      x.write(t, h, head), y.write(t, h, head);
+      std::vector<float> read(64);
+      y.read(t, h, read);
+      EXPECT_EQ(read, through(format, head));
+    }
+  EXPECT_EQ(memory, strided);
+  EXPECT_TRUE(posenc::detail::may_overlap(y, y));
+  EXPECT_FALSE(posenc::detail::may_overlap(y, x));
+}
+
+TEST(heads_in_format, are_at_strides_as_in_a_page) {
+  is_at_strides_as_in_a_page(u8_per_head{});
+  is_at_strides_as_in_a_page(q8_0{});
+  is_at_strides_as_in_a_page(int8_per_head{});
+  is_at_strides_as_in_a_page(posenc::numbers_of<posenc::bfloat16>{});
+  is_at_strides_as_in_a_page(signs{});
+  // Heads before tokens, with gaps; scales backwards.
+  std::vector<std::byte> codes(700), scales(60);
+  heads_view const x(int8_per_head{}, codes.data(), {5, 2, 64}, {.token = 65, .head = 330},
+                     scales.data() + 50, {.token = -8, .head = -4});
+  auto const head = numbers::random<float>(64);
+  x.write(3, 1, head);
+  auto const bytes = encode(int8_per_head{}, head);
+  EXPECT_TRUE(std::equal(bytes.codes.begin(), bytes.codes.end(), codes.begin() + 3 * 65 + 330));
+  EXPECT_TRUE(std::equal(bytes.scales.begin(), bytes.scales.end(), scales.begin() + 50 - 24 - 4));
+  EXPECT_EQ(message_of([&] {
+              heads_view(q8_0{}, codes.data(), {5, 2, 64}, {.token = 67, .head = 340});
+            }),
+            "posenc: heads_view: heads that are written to must not overlap, got head_dim 68 with "
+            "5 tokens of stride 67 and 2 heads of stride 340");
+}
+
+TEST(heads_in_format, refuses_a_head_whose_bytes_wrap) {
+  std::vector<std::byte> memory(64);
+  slots const one{0};
+  for (auto const dim : {(std::size_t{1} << (std::numeric_limits<std::size_t>::digits - 2)) + 1,
+                         std::size_t{0} - 4}) {
+    auto const message =
+        "posenc: heads_view: a head must fit into memory, got head_dim " + std::to_string(dim);
+    EXPECT_EQ(message_of([&] {
+                heads_view(u8_per_head{}, memory.data(), {1, 1, 1, dim}, one);
+              }),
+              message);
+    EXPECT_EQ(message_of([&] {
+                heads_view(posenc::numbers_of<float>{}, memory.data(), {1, 1, 1, dim}, one);
+              }),
+              message);
+  }
 }
 
 TEST(heads_in_format, slices_heads) {

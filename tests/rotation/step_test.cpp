@@ -1,4 +1,4 @@
-#include "posenc/rotation/rotate.hpp"
+#include "posenc/rotation/rotate_in_tasks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,6 @@
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
-#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 
