@@ -401,7 +401,8 @@ TEST(step, refuses_bad_input_and_changes_nothing) {
   refuses(apart, rows, rotated<halves>(queries, cache));
   refuses(apart, rows, rotated<halves>(keys, queries));
   auto const same =
-      "posenc: rotate: source and target must not overlap, unless they are the same heads";
+      "posenc: rotate: source and target must not overlap, unless they are the same heads in the "
+      "same layout";
   auto const targets = "posenc: rotate: targets of one set must not overlap each other";
   slots const four_slots{0, 1, 2, 3, -1};
   heads_view const other(q8_0{}, memory.data() + 70, {1, 4, 3, 64}, four_slots);
@@ -418,10 +419,10 @@ TEST(step, refuses_bad_input_and_changes_nothing) {
       apart);
   std::vector<float> large(4098);
   heads_view const head(large.data(), {1, 1, 4098});
-  EXPECT_EQ(message_of([&] {
-              rotate(cos_sin_rows(geometric(64, 1e4), std::vector{1}), rotated<halves>(head));
-            }),
+  cos_sin_rows const one(geometric(64, 1e4), std::vector{1});
+  EXPECT_EQ(message_of([&] { rotate(one, rotated<halves>(head).norm({.plus_one = true})); }),
             "posenc: rotate: head_dim must be at most 4096, got 4098");
+  EXPECT_NO_THROW(rotate(one, rotated<halves>(head).norm({}).scale(2)));
   EXPECT_EQ(memory, before);
 }
 

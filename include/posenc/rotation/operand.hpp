@@ -44,12 +44,12 @@ concept rows_for = !unstorable<Heads> &&
                    std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
 /// Heads of double, which go with no others.
 template <class V>
-concept heads_of_double =
-    any_heads<V> && std::same_as<arithmetic_t<typename V::element_type>, double>;
+concept heads_of_double = any_heads<V> && std::same_as < arithmetic_t<typename V::element_type>,
+double > ;
 /// Takes what arithmetic on Source gives.
 template <class Target, class Source>
-concept takes_heads_of =
-    head_sink<Target> && any_heads<Source> && heads_of_double<Target> == heads_of_double<Source>;
+concept takes_heads_of = head_sink<Target> && any_heads<Source> && heads_of_double<Target>
+== heads_of_double<Source>;
 
 /// Says what is wrong with the types of an operand, if anything is.
 template <class From, class To, class Source, class Target>
@@ -175,13 +175,13 @@ class operand {
     detail::require(by_kernel || dim <= detail::most_head_dim, "rotate: head_dim must be at most ",
                     detail::most_head_dim, ", got ", dim);
     bool in_place = false;
-    detail::for_each_sink(target_, [&](auto const& to) {
+    detail::for_each_sink(target_, [&]<class Sink>(Sink const& to) {
       if constexpr (requires { to.tokens(), to.heads(), to.head_dim(); })
         detail::require(to.tokens() == tokens && to.heads() == heads && to.head_dim() == dim,
                         "rotate: source and target must have the same shape, got ", tokens,
                         " tokens x ", heads, " heads of ", dim, " and ", to.tokens(), " x ",
                         to.heads(), " of ", to.head_dim());
-      if constexpr (!heads_of_numbers<decltype(to)>)
+      if constexpr (!heads_of_numbers<Sink>)
         if constexpr (requires { to.require_each_slot_once(); }) to.require_each_slot_once();
       bool const same = detail::same_heads(source_, to);
       detail::require((same && std::same_as<From, To>) || !detail::may_overlap(source_, to),

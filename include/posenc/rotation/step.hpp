@@ -101,13 +101,13 @@ class step {
   }
   void write(std::size_t token, std::size_t head, std::size_t count, real const* x,
              std::ptrdiff_t stride) const {
-    for_each_sink(heads_.target(), [&](auto const& to) {
+    for_each_sink(heads_.target(), [&]<class Sink>(Sink const& to) {
       if constexpr (requires { to.write_some(token, head, count, x, stride); }) {
         to.write_some(token, head, count, x, stride);  // its slot and page found once
       } else {
         auto const* from = x;
         for (std::size_t i = 0; i < count; ++i, from += stride) {
-          if constexpr (heads_of_numbers<decltype(to)>) {
+          if constexpr (heads_of_numbers<Sink>) {
             if (to.has(token)) store_numbers(std::span(from, dim_), to.at(token, head + i));
           } else {
             to.write(token, head + i, {from, dim_});
