@@ -121,11 +121,13 @@ class strided_address {
             token_stride, " and ", heads, " heads of stride ", head_stride);
     if constexpr (!std::is_const_v<E>)
       require(is_disjoint(tokens, heads, width, token, head),
-              "heads_view: heads that are written to must not overlap, got head_dim ", width,
-              " with ", tokens, " tokens of stride ", token_stride, " and ", heads,
-              " heads of stride ", head_stride);
+              "heads_view: heads that are written to must not overlap, got ",
+              is_byte ? "heads of " : "head_dim ", width, is_byte ? " bytes with " : " with ",
+              tokens, " tokens of stride ", token_stride, " and ", heads, " heads of stride ",
+              head_stride);
   }
 
+  static constexpr bool is_byte = sizeof(E) == 1;  // of a format
   static bool fits_into_memory(std::size_t tokens, std::size_t heads, std::size_t width,
                                std::size_t token, std::size_t head) noexcept {
     auto room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(E);

@@ -120,7 +120,8 @@ class paged_address {
   bool has_other_slots(paged_address<U> const& other) const noexcept {
     if (tokens_ == 0 || other.tokens_ == 0) return true;
     return slots_ != nullptr && other.slots_ != nullptr && page_.data() == other.page_.data() &&
-           page_.tokens() == other.page_.tokens() && page_.strides() == other.page_.strides() &&
+           page_.tokens() == other.page_.tokens() && heads() == other.heads() &&
+           width() == other.width() && page_.strides() == other.page_.strides() &&
            page_stride_ == other.page_stride_ && !share_a_slot(slots(), other.slots());
   }
   /// Throws if two tokens have one slot.
@@ -165,8 +166,8 @@ class paged_address {
             pages_, " of stride ", page_stride_);
     if constexpr (!std::is_const_v<E>)
       require(stride >= page || strided().is_nested(),
-              "heads_view: pages must not overlap, got pages of ", page, " elements with stride ",
-              page_stride_);
+              "heads_view: pages must not overlap, got pages of ", page,
+              sizeof(E) == 1 ? " bytes with stride " : " elements with stride ", page_stride_);
   }
 
   page_address page_;  // the first one

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "posenc/core/target.hpp"
 
@@ -44,12 +45,16 @@ struct strided_memory {
   }
   /// Whether each stride reaches over all that lesser ones repeat, so that no byte is in two heads.
   bool is_nested() const noexcept {
-    auto strides = of_head;
-    std::ranges::sort(strides, {}, &repetition::stride);
+    auto [a, b, c] = of_head;
+    auto const sort = [](repetition& less, repetition& more) {
+      if (more.stride < less.stride) std::swap(less, more);
+    };
+    sort(a, b), sort(b, c), sort(a, b);
     auto length = head.last - head.first;
-    for (auto const [count, stride] : strides) {
-      if (count > 1 && stride < length) return false;
-      if (count > 1) length += (count - 1) * stride;
+    for (auto const& [count, stride] : {a, b, c}) {
+      if (count <= 1) continue;
+      if (stride < length) return false;
+      length += (count - 1) * stride;
     }
     return true;
   }
