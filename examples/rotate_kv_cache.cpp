@@ -68,7 +68,7 @@ int main() {
                      .norm({weight, eps})
                      .scale(1 / std::sqrt(128.0f)),
                  rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
-                                     posenc::heads_view(cache.data(), cache_shape, slots))
+                                 posenc::heads_view(cache.data(), cache_shape, slots))
                      .norm({weight, eps}));
 
   // Largest error of the cache, as a part of the largest key.

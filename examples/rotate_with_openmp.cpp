@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/rotate.hpp"
+#include "posenc/rotation/rotate_in_tasks.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
 namespace {

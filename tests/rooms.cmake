@@ -8,7 +8,7 @@ list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
 # for rotation and a sixth for attention, whose tests run as quickly; those of analysis do not.
 set(optimised)
 if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
-  set(optimised simd rotation decode attention analysis)
+  set(optimised simd rotation decode attention analysis inspect_model)
 endif()
 
 # posenc_label(LABEL FOLDER...): tests and targets of these folders of tests/ have the label.

@@ -68,4 +68,16 @@ struct remembered {
   }
 };
 
+/// The least that acts at site 2, without a way back for gradients.
+struct forward_only {
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+    void encode_keys(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(posenc::positions_view) const {
+    return {};
+  }
+};
+
 }  // namespace site_2

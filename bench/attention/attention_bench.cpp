@@ -1,10 +1,10 @@
 // Attention of a prompt under a causal mask, and of a step of decoding; softmax alone.
 //
 // Tried on a Zen 5: the two products alone of 16384 keys, of float and of bfloat16, as parts of
-// reading them. With softmax and the call it is .74 of both.
-//     4 tokens (16 of bfloat16) in the order of memory, to L2 16 KiB ahead   .64, .56
-//     one token of each of four streams in turn, to L1 2 KiB ahead           .76 to .88, .56 to .70
-//     the same, all prefetches of a block before its arithmetic              .76, .56
+// reading them. With softmax and the call it is 0.74 of both.
+//     4 tokens (16 of bfloat16) in memory's order, to L2 16 KiB ahead   0.64, 0.56
+//     one token of each of four streams in turn, to L1 2 KiB ahead      0.76 to 0.88, 0.56 to 0.70
+//     the same, all prefetches of a block before its arithmetic         0.76, 0.56
 //     sums by way of memory instead of shuffles; 4 values at once instead of 8    slower
 //     q8_0's and u8's factors before their codes, of outputs                 2.4 ms for 1.7
 // In the caches, 4 rows, head_dim 128, ns per head and key: its 32 multiply-adds take 4.7; by hand
@@ -13,41 +13,41 @@
 //     queries as operands in memory of the multiply-adds     twice as slow
 //     queries and sums 16 bytes behind a line                1.2 and 1.5 times as slow
 //     16 values at once instead of 8                         level
-//     8 rows at once                     bfloat16 1.12 to 1.3 times as slow, E4M3 .88 of the time
+//     8 rows at once                     bfloat16 1.12 to 1.3 times as slow, E4M3 0.88 of the time
 //     one head of 64 tokens, then the next                   1.25 times as slow from memory
 //     sums of 4 rows side by side; prefetches around caches; weights of outputs prefetched    level
-// Two products of int8 by hand, of dense pages alone, take .87 to .93 of the time here: g++ keeps
+// Two products of int8 by hand, of dense pages alone, take 0.87 to 0.93 of the time here: g++ keeps
 // fewer addresses in registers where dims and pages are any.
 // Of the dot products that a caller names, at 4096 keys, ns per head and key:
 //     values of bfloat16 in pairs, weights as bfloat16       2.0 for 2.1 exactly: left out
-//     queries of 16 bits as two of 8                         scores 2.0 for .74 in the caches
-//     sums of __m512i instead of a vector of integers        g++ moves registers: .87 for .74
+//     queries of 16 bits as two of 8                         scores 2.0 for 0.74 in the caches
+//     sums of __m512i instead of a vector of integers        g++ moves registers: 0.87 for 0.74
 // A step of 16384 keys, ns per head and key of scores + outputs + softmax and the call: bfloat16
-// 2.7 + 2.8 + .4 (reading it once 2.8), int8 2.4 + 2.6 + .3 (1.5), int8 by dot products
-// 1.9 + 2.1 + .3. Of the time of the whole step, or of what is said:
-//     parts of 2048 keys, whose scores and weights stay in L2, which is now so: one task .93 to
-//       .95, 2 tasks in turn .77 to .83, 8 tasks .50 to .54; parts of 1024 or 4096 keys are level
-//     weights prefetched, by dots                            int8_static .92, others level
-//     caches in huge pages, as a caller may choose           .91 to .97
+// 2.7 + 2.8 + 0.4 (reading it once 2.8), int8 2.4 + 2.6 + 0.3 (1.5), int8 by dot products
+// 1.9 + 2.1 + 0.3. Of the time of the whole step, or of what is said:
+//     parts of 2048 keys, whose scores and weights stay in L2, which is now so: one task 0.93 to
+//       0.95, 2 tasks in turn 0.77 to 0.83, 8 tasks 0.50 to 0.54; parts of 1024 or 4096 keys level
+//     weights prefetched, by dots                            int8_static 0.92, others level
+//     caches in huge pages, as a caller may choose           0.91 to 0.97
 //     prefetches 512 bytes, 1 KiB, 4 KiB ahead; none, by dots     1.2, 1.06, 1.03; 2.1
 //     kv heads in parts of 4, 2, 1, as whole rows are split  1.3 to 1.5, 1.7 to 1.8, 2.5 to 3.3
 //     dots of keys interleaved by 32 bits in registers, so that a sum is not across a register:
-//       scores of int8 in L3 .86, from memory level; of bfloat16 1.2
-//     the same by way of memory, for rows of any number      .98, level, 1.7
+//       scores of int8 in L3 0.86, from memory level; of bfloat16 1.2
+//     the same by way of memory, for rows of any number      0.98, level, 1.7
 // q8_0 by dot products, keys by 32 bits and values by 16 at once, ns per head and key of scores and
 // outputs: at 4096 keys 1.57 + 1.83 for 2.31 + 2.39, at 16384 1.86 + 2.47 for 2.47 + 3.02. There
-//     a block of 4 rows and 4 keys alone, in L1              .84; of 8 or 16 keys at once level
+//     a block of 4 rows and 4 keys alone, in L1              0.84; of 8 or 16 keys at once level
 //     queries addressed by row and dims                      scores 1.2: g++ spills
 //     weights' factors found with the codes, not before      outputs 1.1
 // In the caches, ns per row and key of scores + outputs: bfloat16 exactly 1.72 + 1.63 (by hand
-// 1.50 + 1.35), int8 by dot products 1.10 + 1.06 (scores by hand .66). What a block's function
+// 1.50 + 1.35), int8 by dot products 1.10 + 1.06 (scores by hand 0.66). What a block's function
 // captures by reference g++ loads anew in each block, by way of vector registers: by value, int8
-// and q8_0 take .93 of the time, bfloat16's dots .96 (clang .96 to .99). Of scores, by hand and
+// and q8_0 take 0.93 of the time, bfloat16's dots 0.96 (clang 0.96 to 0.99). Of scores, by hand and
 // then here:
-//     bfloat16's words of even and of odd index, by a mask and a shift        .85, level
-//     int8 keys interleaved by 32 bits, four times as many bytes of queries   .80, level
-//     sums of int8 added as integers .92, .98; registers without masks, pointers that move from
-//       head to head: .97 each; outputs level or 1.08
+//     bfloat16's words of even and of odd index, by a mask and a shift        0.85, level
+//     int8 keys interleaved by 32 bits, four times as many bytes of queries   0.80, level
+//     sums of int8 added as integers 0.92, 0.98; registers without masks, pointers that move from
+//       head to head: 0.97 each; outputs level or 1.08
 #include "posenc/attention/attention.hpp"
 
 #include <benchmark/benchmark.h>

@@ -10,8 +10,8 @@
 
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/dot_products.hpp"
-#include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/format.hpp"
+#include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "prompt.hpp"

@@ -19,7 +19,7 @@
 #include "posenc/attention/merge.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
-#include "posenc/rotation/rotate.hpp"
+#include "posenc/rotation/rotate_in_tasks.hpp"
 #include "posenc/score/alibi.hpp"
 #include "prompt.hpp"
 #include "rotation/cell.hpp"

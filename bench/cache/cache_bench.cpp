@@ -47,7 +47,6 @@
 
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/rotation/rotate.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -58,8 +57,7 @@
 namespace bench {
 namespace {
 
-using posenc::heads_view, posenc::halves, posenc::rotated,
-    posenc::rotated, posenc::unrotated;
+using posenc::heads_view, posenc::halves, posenc::rotated, posenc::unrotated;
 
 constexpr std::size_t head_dim = 128, q_heads = 32, kv_heads = 8, page_tokens = 16;
 constexpr float eps = 1e-6f;
@@ -103,15 +101,15 @@ struct layer {
   heads_view<S> view(line_vector<S>& x, std::size_t heads) {
     return {x.data(), {tokens, heads, head_dim}};
   }
-  heads_view<Format, in_pages> cache(line_vector<std::byte>& memory) {
+  heads_view<Format, posenc::in_pages> cache(line_vector<std::byte>& memory) {
     return {format, memory.data(), pages(), slots};
   }
   std::size_t heads() const { return tokens * (q_heads + 2 * kv_heads); }
 
   void step() {
     posenc::rotate(rows, rotated<halves>(view(q, q_heads)).norm({weight, eps}),
-                       rotated<halves>(view(k, kv_heads), cache(k_pages)).norm({weight, eps}),
-                       unrotated(view(v, kv_heads), cache(v_pages)));
+                   rotated<halves>(view(k, kv_heads), cache(k_pages)).norm({weight, eps}),
+                   unrotated(view(v, kv_heads), cache(v_pages)));
   }
   void rotate_alone() {
     posenc::rotate(rows, rotated<halves>(view(q, q_heads)).norm({weight, eps}),

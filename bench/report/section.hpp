@@ -31,7 +31,7 @@ inline std::string shown(double x) {
   std::snprintf(text, sizeof text, "%.*f", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x);
   return text;
 }
-/// Two decimals below 1, or as many as show that it is below: .74, .998.
+/// As shown, below 1 with as many decimals as show that it is below: 0.74, 0.998.
 inline std::string shown_ratio(number x) {
   if (!x) return "–";
   auto text = shown(*x);
@@ -40,7 +40,7 @@ inline std::string shown_ratio(number x) {
     std::snprintf(digits, sizeof digits, "%.4f", std::min(*x, 0.9999));
     text = digits;
   }
-  return text.starts_with("0.") ? text.substr(1) : text;
+  return text;
 }
 
 /// What the cells of a table have beside their nanoseconds.

@@ -19,8 +19,7 @@
 namespace bench {
 namespace {
 
-using posenc::bfloat16, posenc::halves, posenc::heads_view, posenc::interleaved,
-    posenc::rotated;
+using posenc::bfloat16, posenc::halves, posenc::heads_view, posenc::interleaved, posenc::rotated;
 
 constexpr std::size_t head_dim = 128;
 
@@ -120,9 +119,8 @@ void add_fused(report& r, table const* t, working_set const& set) {
   c.limit = add_limit(r, c, x);
   c.baselines = {r.add(std::move(separate))};
   c.ways = {passes_of([=] {
-    posenc::rotate(
-        x->from.rows(),
-        rotated<halves>(x->source(), x->target()).norm({*weight, eps}).scale(factor));
+    posenc::rotate(x->from.rows(),
+                   rotated<halves>(x->source(), x->target()).norm({*weight, eps}).scale(factor));
   })};
   r.add(std::move(c));
 }

@@ -14,9 +14,9 @@
 #include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/cut.hpp"
-#include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/norm_loops.hpp"
 #include "set_heads.hpp"
 #include "set_rows.hpp"
 #if !defined(POSENC_KERNELS_FEWER)
@@ -46,7 +46,7 @@ void rotate_normalised(Checked const& heads, rotation_plan const& plan) noexcept
         some.first.weights = static_cast<real const*>(plan.weight) + plan.first_dim;
       some.first.gain = gains.values, some.first.gain_per_head = true;
       if (token + 1 < plan.tokens) some.first.ahead += heads.from.strides().token;
-      posenc::detail::rotate_near<typename Checked::from_layout, typename Checked::to_layout>(
+      posenc::detail::rotate_in_l1<typename Checked::from_layout, typename Checked::to_layout>(
           some, heads.rows.rotated_pairs());
     }
   }
@@ -65,7 +65,7 @@ void rotate(rotation_plan const& plan) noexcept {
   if constexpr (Fused) {
     if (plan.eps > 0) return rotate_normalised(heads, plan);
   }
-  posenc::detail::rotate_all(heads);
+  posenc::detail::rotate_cut(heads, {0, plan.tokens, 0, plan.heads});
 }
 
 using posenc::bfloat16, posenc::half, posenc::halves, posenc::interleaved;

@@ -84,7 +84,7 @@ endif()
 expect(0 out "Examples: attention_vs_distance Llama 2 7B" --help)
 
 # Wrongly.
-expect(1 err "no-such-option" --no-such-option)
+expect_refusals(${small})
 expect(1 err "--model.*llama-3.*gpt-j-6b" --model llama-3)
 expect(1 err "--encodings.*xrope" --encodings rope,xrope)
 expect(1 err "--p.*1.5" --p 1.5)
@@ -97,12 +97,8 @@ expect(1 err "even and positive, got 7" --head-dim 7)
 expect(1 err "base must be finite and positive, got 0" --base 0)
 expect(1 err "base must be finite and positive, got NaN" --base nan)
 expect(1 err "--base.*ten" --base ten)
-expect(1 err "cannot write no/such/folder/x.csv: No such file" ${small} --csv no/such/folder/x.csv)
-expect(1 err "cannot write no/such/folder/x.svg: No such file" ${small} --svg no/such/folder/x.svg)
-expect(1 err "stray" stray)
 expect(1 err "excludes" --all-ones --rho 0.5)
 expect(1 err "requires" --samples 5)
-expect(1 err "different files, got check.out twice" ${small} --csv check.out --svg check.out)
 
 # An error leaves alone what is there.
 expect_kept("base must be finite and positive" --base 0)

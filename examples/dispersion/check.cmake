@@ -90,7 +90,7 @@ if(ascii MATCHES "${wide}")
 endif()
 
 # Wrongly.
-expect(1 err "no-such-option" --no-such-option)
+expect_refusals()
 expect(1 err "--scores.*linear" --scores linear)
 expect(1 err "--delta.*-1" --delta=-1)
 expect(1 err "delta must be finite|--delta.*nan" --delta nan)  # CLI11 knows NaN in some builds
@@ -103,17 +103,6 @@ expect(1 err "scales must be finite and positive, got 0" --scale 0)
 expect(1 err "trained_length must be finite and above 1, got 1" --trained 1)
 expect(1 err "of random scores, which gap has not" --scores gap --draws 3)
 expect(1 err "of random scores, which gap has not" --scores gap --seed 3)
-expect(1 err "stray" stray)
-expect(1 err "cannot write no/such/folder/x.csv: No such file" --csv no/such/folder/x.csv)
-expect(1 err "cannot write no/such/folder/x.svg: No such file" --svg no/such/folder/x.svg)
-expect(1 err "different files, got check.out twice" --csv check.out --svg check.out)
-find_program(shell sh)
-if(shell)
-  execute_process(COMMAND "${shell}" -c "\"$0\" >&-" "${PROGRAM}" RESULT_VARIABLE result ERROR_VARIABLE err)
-  if(NOT result EQUAL 1 OR NOT err STREQUAL "dispersion: the standard output is closed\n")
-    message(FATAL_ERROR "without a standard output: exit ${result}, ${err}")
-  endif()
-endif()
 
 # An error leaves alone what is there.
 expect_kept("scales must be finite and positive" --scale 0)

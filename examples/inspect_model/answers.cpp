@@ -11,13 +11,13 @@ namespace {
 
 std::string quoted(std::string const& value) { return value.empty() ? "nothing" : value; }
 
-void print(std::ostream& os, std::vector<posenc::field_difference> const& fields,
+void print(std::ostream& os, std::vector<comparing::field_difference> const& fields,
            std::string const& indent) {
   for (auto const& [field, a, b] : fields)
     print_wrapped(os, indent + field + ": ", quoted(a) + " / " + quoted(b));
 }
 
-void print_scores(std::ostream& os, posenc::layer_comparison const& found, double threshold) {
+void print_scores(std::ostream& os, comparing::layer_comparison const& found, double threshold) {
   auto const share = rounded(threshold) + " of |q| |k|";
   if (!found.matters_from) {
     print_wrapped(os, "    ",
@@ -55,14 +55,14 @@ std::string exact(double x) {
   return text;
 }
 
-std::string shown(std::vector<posenc::rule_parameter> const& parameters) {
+std::string shown(std::vector<identifying::rule_parameter> const& parameters) {
   std::string text;
   for (auto const& p : parameters)
     text += (text.empty() ? "" : ", ") + p.name + " " + (p.value ? exact(*p.value) : "any");
   return text;
 }
 
-std::string shown_error(posenc::frequency_explanation const& told) {
+std::string shown_error(identifying::frequency_explanation const& told) {
   char text[64];
   if (told.within_rounding) {
     std::snprintf(text, sizeof text, "within rounding, off by %.1g", told.relative_error);
@@ -72,7 +72,7 @@ std::string shown_error(posenc::frequency_explanation const& told) {
   return text;
 }
 
-void print_best(std::ostream& os, posenc::frequency_explanation const& best) {
+void print_best(std::ostream& os, identifying::frequency_explanation const& best) {
   auto const line = [&](std::string const& text) { print_wrapped(os, "  ", text); };
   line(best.rule + ": " + shown(best.parameters) + "; " + shown_error(best) + ".");
   if (!best.factors.empty()) {
@@ -85,7 +85,7 @@ void print_best(std::ostream& os, posenc::frequency_explanation const& best) {
 }  // namespace
 
 void print(std::ostream& os, std::string const& a, std::string const& b,
-           posenc::model_comparison const& comparison, double threshold) {
+           comparing::model_comparison const& comparison, double threshold) {
   os << a << " / " << b << '\n';
   print(os, comparison.fields, "  ");
   if (comparison.equal_layers != 0)
@@ -101,7 +101,7 @@ void print(std::ostream& os, std::string const& a, std::string const& b,
 }
 
 void print(std::ostream& os, std::string const& table, std::size_t numbers,
-           posenc::identification const& found) {
+           identifying::identification const& found) {
   char rounding[32];
   std::snprintf(rounding, sizeof rounding, "%.2g", found.unit_roundoff);
   os << table << ": " << grouped(numbers) << (numbers == 1 ? " number" : " numbers")

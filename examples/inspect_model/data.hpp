@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "posenc/analysis/compare.hpp"
-#include "posenc/analysis/identify.hpp"
+#include "compare.hpp"
+#include "identify.hpp"
 #include "posenc/model/model_description.hpp"
 
 void print_json(std::ostream& os, std::string const& file, posenc::model_description const& model,
                 std::size_t length);
 void print_json(std::ostream& os, std::string const& a, std::string const& b,
-                posenc::model_comparison const& comparison);
+                comparing::model_comparison const& comparison);
 struct identified_table {
   std::string name;
-  posenc::identification found;
+  identifying::identification found;
 };
 /// A list: a GGUF file may have several.
 void print_json(std::ostream& os, std::vector<identified_table> const& tables);

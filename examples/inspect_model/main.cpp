@@ -11,9 +11,11 @@
 
 #include "answers.hpp"
 #include "check.hpp"
+#include "compare.hpp"
 #include "data.hpp"
-#include "posenc/analysis/compare.hpp"
-#include "posenc/analysis/identify.hpp"
+#include "identify.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/longrope.hpp"
 #include "reading.hpp"
 #include "report.hpp"
 #include "reporting/program.hpp"
@@ -25,7 +27,7 @@ struct options {
   std::string table;
   std::optional<std::size_t> length;
   std::optional<double> base;
-  double threshold = posenc::compare_options().threshold;
+  double threshold = comparing::compare_options().threshold;
   bool all_pairs = false, as_llama = false, each = false, json = false, csv = false,
        verdict = false;
 };
@@ -89,25 +91,26 @@ void print_model(options const& o, std::string const& file) {
 
 void print_comparison(options const& o) {
   auto const &a = o.files[0], &b = o.files[1];
-  auto const found = posenc::compare(read_model(a, o.as_llama), read_model(b, o.as_llama),
-                                     {.threshold = o.threshold, .length = o.length});
+  auto const found = comparing::compare(read_model(a, o.as_llama), read_model(b, o.as_llama),
+                                        {.threshold = o.threshold, .length = o.length});
   if (o.json) return print_json(std::cout, name_of(a), name_of(b), found);
   print(std::cout, name_of(a), name_of(b), found, o.threshold);
 }
 
-posenc::identification identified(number_table const& table, options const& o) {
+identifying::identification identified(number_table const& table, options const& o) {
   auto const& numbers = table.numbers;
   if (table.base) {
     auto const base = o.base.value_or(*table.base);
     auto const f = posenc::divided_by_factors(posenc::geometric(2 * numbers.size(), base), numbers);
-    return posenc::identify(f.inv_freq(), {.base = base, .unit_roundoff = 0x1p-24});
+    return identifying::identify(f.inv_freq(), {.base = base, .unit_roundoff = 0x1p-24});
   }
-  auto const is_rule = [](posenc::identification const& found) {
+  auto const is_rule = [](identifying::identification const& found) {
     return found.best().within_rounding && found.best().rule != "divided_by_factors";
   };
-  auto exact = posenc::identify(numbers, {.base = o.base});
+  auto exact = identifying::identify(numbers, {.base = o.base});
   if (is_rule(exact) || !table.unit_roundoff) return exact;
-  auto rounded = posenc::identify(numbers, {.base = o.base, .unit_roundoff = table.unit_roundoff});
+  auto rounded =
+      identifying::identify(numbers, {.base = o.base, .unit_roundoff = table.unit_roundoff});
   return is_rule(rounded) ? rounded : exact;
 }
 

@@ -8,10 +8,6 @@
 using posenc::frequencies;
 using posenc::layer_description;
 
-std::size_t reach_of(layer_description const& kind, std::size_t context) {
-  return std::min({context, kind.window.value_or(context), kind.chunk.value_or(context)});
-}
-
 std::vector<std::string> remarks(layer_description const& kind, frequencies const& f,
                                  std::size_t context) {
   std::vector<std::string> result;

@@ -1,6 +1,7 @@
 // Remarks on the rotation of a kind of layers: what stands out at a given context.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -10,7 +11,9 @@
 
 /// The longest distance from a query to a key of such a layer, in tokens: its window, its chunk, or
 /// the context.
-std::size_t reach_of(posenc::layer_description const& kind, std::size_t context);
+inline std::size_t reach_of(posenc::layer_description const& kind, std::size_t context) {
+  return std::min({context, kind.window.value_or(context), kind.chunk.value_or(context)});
+}
 
 /// One sentence each.
 std::vector<std::string> remarks(posenc::layer_description const& kind,

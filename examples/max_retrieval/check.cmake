@@ -72,8 +72,7 @@ expect(0 out "leaves alone 100 % of the sets of 1024 items .* mean beta there is
 expect_utf8("±.*⠤|⠤.*±" ${tiny} --largest 32)
 
 # Wrongly.
-expect(1 err "no-such-option" --no-such-option)
-expect(1 err "stray" stray)
+expect_refusals(${tiny} --largest 16)
 expect(1 err "--steps.*0" --steps 0)
 expect(1 err "--batch.*-3" --batch=-3)
 expect(1 err "--seeds.*1 " --seeds 1)
@@ -83,23 +82,7 @@ expect(1 err "--largest" --largest 99999999999999999999)
 expect(1 err "--threads.*0" --threads 0)
 expect(1 err "--columns.*10" --columns 10)
 expect(1 err "--steps.*ten" --steps ten)
-expect(1 err "cannot write no/such/folder/x.csv: No such file" ${tiny} --csv no/such/folder/x.csv)
-expect(1 err "cannot write no/such/folder/x.svg: No such file" ${tiny} --svg no/such/folder/x.svg)
-expect(1 err "different files, got check.out twice" ${tiny} --csv check.out --svg check.out)
 expect(1 err "different files, got check.out twice" ${tiny} --csv check.out --maps check.out)
-
-# With no standard output, or a full one.
-function(expect_no_output where says)
-  execute_process(COMMAND sh -c "\"$0\" --steps 1 --batch 1 --seeds 2 --sets 3 --largest 16 ${where}" "${PROGRAM}"
-    RESULT_VARIABLE result ERROR_VARIABLE err)
-  if(NOT result EQUAL 1 OR NOT err STREQUAL "max_retrieval: ${says}\n")
-    message(FATAL_ERROR "${where}: got exit ${result} and ${err}")
-  endif()
-endfunction()
-expect_no_output(">&-" "the standard output is closed")
-if(EXISTS /dev/full)
-  expect_no_output(">/dev/full" "cannot write to the standard output")
-endif()
 
 expect(0 out "Examples: max_retrieval " --help)
 

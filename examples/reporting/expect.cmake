@@ -48,6 +48,20 @@ function(expect_utf8 among)
   endif()
 endfunction()
 
+# What every program refuses that writes --csv and --svg, run with these arguments.
+function(expect_refusals)
+  expect(1 err "no-such-option" --no-such-option)
+  expect(1 err "stray" stray)
+  foreach(file csv svg)
+    expect(1 err "cannot write no/such/folder/x.${file}: No such file" ${ARGN} --${file} no/such/folder/x.${file})
+  endforeach()
+  expect(1 err "different files, got check.out twice" ${ARGN} --csv check.out --svg check.out)
+  if(EXISTS /dev/full)
+    expect_of(1 err "^${name}: the standard output is closed $" sh -c "\"$0\" \"$@\" >&-" "${PROGRAM}" ${ARGN})
+    expect_of(1 err "^${name}: cannot write to the standard output $" sh -c "\"$0\" \"$@\" >/dev/full" "${PROGRAM}" ${ARGN})
+  endif()
+endfunction()
+
 # An error leaves alone the file that it would have written.
 function(expect_kept pattern)
   file(WRITE check.csv "precious")

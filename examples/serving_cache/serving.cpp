@@ -12,7 +12,6 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/rotation/rotate.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -23,8 +22,7 @@
 
 namespace {
 
-using posenc::heads_view, posenc::halves, posenc::rotated,
-    posenc::rotated, posenc::unrotated;
+using posenc::heads_view, posenc::halves, posenc::rotated, posenc::rotated, posenc::unrotated;
 
 constexpr std::size_t page_tokens = 16, pages = 24;
 constexpr float eps = 1e-6f;
@@ -141,8 +139,8 @@ class layer {
       posenc::rotate(rows, queries, keys);
     } else {
       posenc::rotate(rows, queries, keys,
-                         unrotated(heads_view(v.data(), {tokens, kv_heads, head_dim}),
-                                   heads_view(v_format_, v_pages_.data(), shape, slots)));
+                     unrotated(heads_view(v.data(), {tokens, kv_heads, head_dim}),
+                               heads_view(v_format_, v_pages_.data(), shape, slots)));
     }
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     written_ += tokens;
@@ -165,8 +163,7 @@ class layer {
           {.page = words * std::ptrdiff_t{page_tokens}, .token = of_head, .head = of_head}, slots);
       posenc::rotate<halves>(view, rows);
     } else {
-      posenc::rotate(rows,
-                         rotated<halves>(heads_view(k_format_, k_pages_.data(), shape, slots)));
+      posenc::rotate(rows, rotated<halves>(heads_view(k_format_, k_pages_.data(), shape, slots)));
     }
   }
 
@@ -176,7 +173,7 @@ class layer {
     for (auto const& t : s) slots.push_back(t.slot);
     auto const k = heads_view(k_format_, k_pages_.data(), shape, slots),
                v = heads_view(v_format_, (M.keys_are_values ? k_pages_ : v_pages_).data(), shape,
-                                 slots);
+                              slots);
     auto const result = posenc::attention(heads_view<float const>(q.data(), {1, q_heads, head_dim}),
                                           k, v, posenc::nope(), {.keys_are_encoded = true});
     auto const exact = exact_outputs(M, s, weight_, f_);

@@ -56,6 +56,7 @@
 #include "posenc/rotation/head_sink.hpp"              // who takes heads: a struct of your own
 #include "posenc/rotation/operand.hpp"                // one set of heads: norm, scale, rounding
 #include "posenc/rotation/rotate.hpp"                 // the rotation itself: q, k, v in one call
+#include "posenc/rotation/rotate_in_tasks.hpp"        // the same in tasks, for an engine's threads
 #include "posenc/rotation/relayout.hpp"               // heads, caches, weights: to the other layout
 
 // cache: the formats that engines store heads in
@@ -109,7 +110,7 @@
 #include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
-// analysis: what an encoding does to attention; what made a table, and what differs (Eigen)
+// analysis: what an encoding does to attention (Eigen)
 #include "posenc/analysis/distance_profile.hpp"       // logits, weights by distance; a map of them
 #include "posenc/analysis/running_moments.hpp"        // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"             // what frequencies alone say
@@ -125,10 +126,6 @@
 #include "posenc/analysis/fit_adaptive_temperature.hpp"  // the polynomial of one's own network
 #include "posenc/analysis/spread_bound.hpp"           // how far apart weights let scores be
 #include "posenc/analysis/precision_budget.hpp"       // what an engine's angles cost
-#include "posenc/analysis/identify.hpp"               // which rule made a table of frequencies
-#include "posenc/analysis/compare.hpp"                // what differs between two models
-#include "posenc/analysis/compare/fields.hpp"         // settings that differ
-#include "posenc/analysis/compare/score_matrix.hpp"   // how much scores differ
 
 // model: how a model encodes positions, by its own settings. Include these by name
 //   posenc/model/hugging_face.hpp       config.json, rope_parameters (nlohmann-json, posenc::model)

@@ -49,6 +49,13 @@ TEST(attention_map, of_rope_and_even_vectors_is_the_softmax_of_the_kernel) {
   }
 }
 
+TEST(attention_map, a_row_of_a_temporary_can_be_read_in_a_loop) {
+  std::vector<double> row;
+  for (auto const weight : map_attention(nope(), {.head_dim = 4, .length = 2}).row(0, 0))
+    row.push_back(weight);
+  EXPECT_EQ(row, (std::vector<double>{1, 0}));
+}
+
 TEST(attention_map, heads_are_told_apart) {
   alibi const encoding(2);
   auto const map = map_attention(encoding, {.head_dim = 4, .heads = 2, .length = 20});

@@ -13,7 +13,7 @@
 #include "posenc/softmax/row_exponentials.hpp"
 #include "site_2.hpp"
 
-namespace textbook {
+namespace encodings {
 
 using namespace posenc;
 
@@ -143,4 +143,4 @@ any_encoding together(any_encoding first, auto... then) {
   }
 }
 
-}  // namespace textbook
+}  // namespace encodings

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "attention/any_encoding.hpp"
+#include "attention/by_reference.hpp"
 #include "attention/random_heads.hpp"
-#include "attention/textbook.hpp"
 #include "attention/uncopied.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -40,150 +40,132 @@
 namespace {
 
 using namespace posenc;
-using textbook::any_encoding, textbook::positions, textbook::together;
+using by_reference::positions, encodings::any_encoding, encodings::together;
 
 /// Under every encoding, alone and together; float and double.
-void expect_textbook(textbook::problem const& given) {
-  using textbook::biased, textbook::embedded, textbook::meaning, textbook::rotated,
-      textbook::sharpened;
+void expect_reference(by_reference::problem const& given) {
   SCOPED_TRACE(given.name);
   auto const dim = given.head_dim, heads = given.heads, even = dim / 2 * 2;
-  auto const expect = [&]<class Encoding>(char const* name, Encoding const& encoding,
-                                          meaning const& means) {
-    SCOPED_TRACE(name);
-    numbers::in_float_and_double(
-        [&]<class T>() { textbook::comparison<T>(given).expect(encoding, means); });
-  };
-  auto const in_halves = oracle::pairing::halves;
-  auto const turned = rotated(oracle::inv_freq(even, 1e4), in_halves, dim - even),
-             cut = rotated(oracle::p_rope_inv_freq(even, 1e4, 0.75), in_halves);
-  rope<halves> const turning(geometric(even, 1e4), rotary_block::last());
-  rope<halves> const cutting = p_rope<halves>(even, 1e4, 0.75);
-
-  expect("nope", nope(), {});
-  expect("rope", turning, turned);
-  expect("p-RoPE", cutting, cut);
-  expect("alibi", alibi(heads), biased(heads));
-  expect("adaptive temperature", any_encoding(adaptive_temperature{}), sharpened());
-  expect("rope, alibi and adaptive temperature",
-         scheme(turning, alibi(heads), adaptive_temperature{}),
-         turned + biased(heads) + sharpened());
-  if (dim != even) return;  // embeddings are even
-  any_encoding const embedding(unprojected(sinusoidal<interleaved>(geometric(dim, 1e4))));
-  rope<interleaved> const grown(frequencies(oracle::inv_freq(even, 1e4), 1.25));
-  expect("sinusoidal", embedding, embedded(dim));
-  expect("sinusoidal and alibi", together(embedding, alibi(heads)), embedded(dim) + biased(heads));
-  expect("sinusoidal and adaptive temperature", together(adaptive_temperature{}, embedding),
-         embedded(dim) + sharpened());
-  expect(
-      "all", together(together(adaptive_temperature{}, embedding), together(grown, alibi(heads))),
-      embedded(dim) + rotated(oracle::inv_freq(even, 1e4), oracle::pairing::interleaved, 0, 1.25) +
-          biased(heads) + sharpened());
+  numbers::in_float_and_double([&]<class T>() {
+    by_reference::comparison<T> const problem(given);
+    auto const expect = [&](char const* name, auto const& encoding) {
+      SCOPED_TRACE(name);
+      problem.expect(encoding);
+    };
+    rope<halves> const rotating(geometric(even, 1e4), rotary_block::last());
+    expect("nope", nope());
+    expect("rope", rotating);
+    expect("p-RoPE", p_rope<halves>(even, 1e4, 0.75));
+    expect("alibi", alibi(heads));
+    expect("adaptive temperature", any_encoding(adaptive_temperature{}));
+    expect("rope, alibi and adaptive temperature",
+           scheme(rotating, alibi(heads), adaptive_temperature{}));
+    if (dim != even) return;  // embeddings are even
+    any_encoding const embedding(unprojected(sinusoidal<interleaved>(geometric(dim, 1e4))));
+    rope<interleaved> const grown(geometric(even, 1e4).with_attention_factor(1.25));
+    expect("sinusoidal", embedding);
+    expect("sinusoidal and alibi", together(embedding, alibi(heads)));
+    expect("sinusoidal and adaptive temperature", together(adaptive_temperature{}, embedding));
+    expect("all",
+           together(together(adaptive_temperature{}, embedding), together(grown, alibi(heads))));
+  });
 }
 
-TEST(attention, is_the_textbooks_under_every_encoding) {
-  expect_textbook({"causal", 9, 9, 2, 2, 8, 8});
-  expect_textbook({"full", 9, 9, 2, 2, 8, 8, mask::full});
-  expect_textbook({"one number a head", 3, 4, 3, 3, 2, 1});
+TEST(attention, is_the_reference_under_every_encoding) {
+  expect_reference({"causal", 9, 9, 2, 2, 8, 8});
+  expect_reference({"full", 9, 9, 2, 2, 8, 8, mask::full});
+  expect_reference({"one number a head", 3, 4, 3, 3, 2, 1});
 }
 
 TEST(attention, reads_the_key_and_value_head_of_its_group) {
-  expect_textbook({"1:1", 5, 7, 4, 4, 8, 8});
-  expect_textbook({"4:1", 5, 7, 8, 2, 8, 8});
-  expect_textbook({"all:1", 5, 7, 6, 1, 8, 8});
+  expect_reference({"1:1", 5, 7, 4, 4, 8, 8});
+  expect_reference({"4:1", 5, 7, 8, 2, 8, 8});
+  expect_reference({"all:1", 5, 7, 6, 1, 8, 8});
 }
 
 TEST(attention, has_values_of_another_size_than_its_keys) {
-  expect_textbook({"smaller", 5, 7, 2, 1, 16, 3});
-  expect_textbook({"larger", 5, 7, 2, 1, 6, 40});
-  expect_textbook({"odd", 5, 7, 2, 1, 7, 5});
+  expect_reference({"smaller", 5, 7, 2, 1, 16, 3});
+  expect_reference({"larger", 5, 7, 2, 1, 6, 40});
+  expect_reference({"odd", 5, 7, 2, 1, 7, 5});
 }
 
 TEST(attention, of_one_query_sees_every_key_before_it) {
-  expect_textbook({"decode", 1, 300, 4, 2, 16, 16});
-  expect_textbook({"one of each", 1, 1, 1, 1, 4, 4});
-  expect_textbook({"a group of six, and odd sizes", 1, 40, 6, 1, 19, 37});
-  expect_textbook({"two queries of a group of four", 2, 70, 4, 1, 64, 66});
+  expect_reference({"decode", 1, 300, 4, 2, 16, 16});
+  expect_reference({"one of each", 1, 1, 1, 1, 4, 4});
+  expect_reference({"a group of six, and odd sizes", 1, 40, 6, 1, 19, 37});
+  expect_reference({"two queries of a group of four", 2, 70, 4, 1, 64, 66});
 }
 
 TEST(attention, of_more_than_a_block_of_queries_is_that_of_each) {
-  expect_textbook({"128", 128, 128, 1, 1, 4, 4});
-  expect_textbook({"129", 129, 140, 2, 1, 4, 4});
+  expect_reference({"128", 128, 128, 1, 1, 4, 4});
+  expect_reference({"129", 129, 140, 2, 1, 4, 4});
   positions shuffled(20);
   for (std::size_t s = 0; s < 20; ++s) shuffled[s] = static_cast<std::int64_t>(7 * s % 20);
-  expect_textbook({"260, full", 260, 20, 1, 1, 4, 4, mask::full, positions(260, 7), shuffled});
+  expect_reference({"260, full", 260, 20, 1, 1, 4, 4, mask::full, positions(260, 7), shuffled});
 }
 
 TEST(attention, goes_by_positions_with_gaps_in_any_order) {
   positions const gaps{100, 3, -40, 7, 4095, 8, 0}, three{7, 5000, -40},
       repeats{2, 2, 2, 1, 1, 0, 3};
-  expect_textbook({"causal", 3, 7, 2, 1, 8, 8, mask::causal, three, gaps});
-  expect_textbook({"full", 3, 7, 2, 1, 8, 8, mask::full, three, gaps});
-  expect_textbook({"repeats", 3, 7, 2, 1, 8, 8, mask::causal, {2, 1, 2}, repeats});
-  expect_textbook({"positions of the keys alone", 3, 7, 2, 1, 8, 8, mask::causal, {}, repeats});
-  expect_textbook(
+  expect_reference({"causal", 3, 7, 2, 1, 8, 8, mask::causal, three, gaps});
+  expect_reference({"full", 3, 7, 2, 1, 8, 8, mask::full, three, gaps});
+  expect_reference({"repeats", 3, 7, 2, 1, 8, 8, mask::causal, {2, 1, 2}, repeats});
+  expect_reference({"positions of the keys alone", 3, 7, 2, 1, 8, 8, mask::causal, {}, repeats});
+  expect_reference(
       {"positions of the queries alone", 3, 7, 2, 1, 8, 8, mask::causal, {6, 2, 0}, {}});
-  expect_textbook(
+  expect_reference(
       {"positions of more queries than keys alone", 7, 3, 2, 1, 8, 8, mask::causal, gaps, {}});
-  expect_textbook({"more queries than keys", 7, 3, 2, 1, 8, 8, mask::causal, gaps, three});
-  expect_textbook({"far",
-                   3,
-                   3,
-                   2,
-                   1,
-                   8,
-                   8,
-                   mask::causal,
-                   {1'000'002, 1'000'000, 1'000'001},
-                   {1'000'000, 1'000'001, 1'000'002}});
+  expect_reference({"more queries than keys", 7, 3, 2, 1, 8, 8, mask::causal, gaps, three});
+  expect_reference({"far",
+                    3,
+                    3,
+                    2,
+                    1,
+                    8,
+                    8,
+                    mask::causal,
+                    {1'000'002, 1'000'000, 1'000'001},
+                    {1'000'000, 1'000'001, 1'000'002}});
 }
 
 TEST(attention, sees_what_every_mask_shows) {
   positions const gaps{100, 3, -40, 7, 4095, 8, 0}, three{7, 5000, -40};
   positions const counted{0, 1, 2, 3, 4, 5, 6, 7, 8};
-  auto const expect = [&](char const* name, mask const& visible, auto const& sees) {
-    expect_textbook({.name = name,
-                     .queries = 9,
-                     .keys = 9,
-                     .heads = 2,
-                     .kv_heads = 1,
-                     .head_dim = 8,
-                     .value_dim = 8,
-                     .mask = visible,
-                     .query_positions = counted,
-                     .key_positions = counted,
-                     .sees = sees});
+  auto const expect = [](char const* name, mask const& visible, positions const& at_queries,
+                         positions const& at_keys, auto const& sees) {
+    auto const queries = at_queries.size(), keys = at_keys.size();
+    by_reference::problem const given{name, queries, keys,    2,          1,
+                                      8,    8,       visible, at_queries, at_keys};
+    expect_reference(given);
+    auto const scores = by_reference::comparison<float>(given).expect(nope()).scores;
+    for (std::size_t t = 0; t < queries; ++t) {
+      for (std::size_t s = 0; s < keys; ++s)
+        EXPECT_EQ(!is_masked(scores[t * keys + s]), sees(t, s, at_queries[t], at_keys[s]))
+            << name << ", query " << t << ", key " << s;
+    }
   };
   using token = std::size_t;
   using position = std::int64_t;
-  expect("window", mask::causal & mask::sliding_window(3),
+  expect("window", mask::causal & mask::sliding_window(3), counted, counted,
          [](token, token, position t, position s) { return s <= t && t - s < 3; });
-  expect("window to both sides", mask::sliding_window(2),
+  expect("window to both sides", mask::sliding_window(2), counted, counted,
          [](token, token, position t, position s) { return std::abs(t - s) < 2; });
-  expect("chunks", mask::causal & mask::chunked(4),
+  expect("chunks", mask::causal & mask::chunked(4), counted, counted,
          [](token, token, position t, position s) { return s <= t && s / 4 == t / 4; });
   std::vector<token> const lengths{4, 0, 2, 3};
   auto const sequence = [](token i) { return i < 4 ? 0 : i < 6 ? 2 : 3; };
-  expect("packed", mask::causal & mask::packed(lengths), [=](token t, token s, position, position) {
-    return sequence(t) == sequence(s) && s <= t;
-  });
+  expect(
+      "packed", mask::causal & mask::packed(lengths), counted, counted,
+      [=](token t, token s, position, position) { return sequence(t) == sequence(s) && s <= t; });
   expect("all of them",
-         mask::causal & mask::packed(lengths) & mask::sliding_window(3) & mask::chunked(2),
-         [=](token t, token s, position, position) {
+         mask::causal & mask::packed(lengths) & mask::sliding_window(3) & mask::chunked(2), counted,
+         counted, [=](token t, token s, position, position) {
            return sequence(t) == sequence(s) && s <= t && t - s < 3 && t / 2 == s / 2;
          });
-  expect_textbook(
-      {.name = "window among gaps",
-       .queries = 3,
-       .keys = 7,
-       .heads = 2,
-       .kv_heads = 1,
-       .head_dim = 8,
-       .value_dim = 8,
-       .mask = mask::causal & mask::sliding_window(50),
-       .query_positions = three,
-       .key_positions = gaps,
-       .sees = [](token, token, position t, position s) { return s <= t && t - s < 50; }});
+  expect("window among gaps", mask::causal & mask::sliding_window(50), three, gaps,
+         [](token, token, position t, position s) { return s <= t && t - s < 50; });
+  expect("causal among gaps", mask::causal, three, gaps,
+         [](token, token, position t, position s) { return s <= t; });
 }
 
 /// A sequence alone, and as one of several in a batch.
@@ -249,8 +231,8 @@ TEST(attention, not_a_number_weighs_nothing_where_a_query_does_not_see) {
 }
 
 TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
-  expect_textbook({"one of three", 3, 4, 2, 1, 8, 8, mask::causal, {5, -1, 2}, {0, 1, 2, 3}});
-  expect_textbook({"all", 2, 4, 2, 1, 8, 8, mask::causal, {-5, -1}, {0, 1, 2, 3}});
+  expect_reference({"one of three", 3, 4, 2, 1, 8, 8, mask::causal, {5, -1, 2}, {0, 1, 2, 3}});
+  expect_reference({"all", 2, 4, 2, 1, 8, 8, mask::causal, {-5, -1}, {0, 1, 2, 3}});
   std::vector<float> const x(8, 1);
   heads_view const view(x.data(), {1, 1, 8});
   auto const result = attention(
@@ -301,14 +283,14 @@ TEST(attention, reads_any_strides) {
   for (auto const where :
        {memory::padded, memory::heads_first, memory::backwards, memory::repeated}) {
     SCOPED_TRACE(static_cast<int>(where));
-    expect_textbook({"causal", 5, 7, 4, 2, 8, 6, mask::causal, {}, {}, {}, where});
-    expect_textbook({"one query", 1, 20, 2, 1, 8, 6, mask::causal, {}, {}, {}, where});
+    expect_reference({"causal", 5, 7, 4, 2, 8, 6, mask::causal, {}, {}, {}, where});
+    expect_reference({"one query", 1, 20, 2, 1, 8, 6, mask::causal, {}, {}, {}, where});
   }
 }
 
 TEST(attention, takes_the_scale_that_it_is_given) {
   for (double const scale : {1.0, 0.0, -0.5, 3.0})
-    expect_textbook({"scaled", 5, 7, 2, 1, 8, 8, mask::causal, {}, {}, scale});
+    expect_reference({"scaled", 5, 7, 2, 1, 8, 8, mask::causal, {}, {}, scale});
 }
 
 TEST(attention, gives_scores_and_weights_only_on_request) {
@@ -822,7 +804,7 @@ TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
 
 TEST(merge, refuses_other_shapes) {
   attention_result<float> const one{{1, 2}, {0}, {}, {}}, two{{1, 2}, {0, 0}, {}, {}};
-  EXPECT_EQ(message_of([&] { merge(one, two); }),
+  EXPECT_EQ(message_of([&] { return merge(one, two); }),
             "posenc: merge: both must have as many rows and outputs, got 1 and 2 for 2 and 2");
 }
 

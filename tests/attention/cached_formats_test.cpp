@@ -28,8 +28,8 @@
 namespace of_cached_formats {
 namespace {
 
-using posenc::in_pages;
 using posenc::heads_view;
+using posenc::in_pages;
 
 constexpr std::size_t keys = 37, kv_heads = 2, heads = 6;
 using slots = std::vector<std::int64_t>;
@@ -289,7 +289,8 @@ TEST(dot_products, are_of_views_of_bfloat16_in_pages_and_not) {
   auto const* const numbers = reinterpret_cast<posenc::bfloat16 const*>(cache.memory.data());
   heads_view<posenc::bfloat16 const> const view(numbers, {n, kv_heads, dim});
   is_near_doubles<false>(view, cache.read, 8, n, dim);
-  posenc::heads_view<posenc::bfloat16 const, posenc::in_pages> const paged(numbers, cache.shape, cache.order);
+  posenc::heads_view<posenc::bfloat16 const, posenc::in_pages> const paged(numbers, cache.shape,
+                                                                           cache.order);
   is_near_doubles<false>(paged, cache.read, 8, n, dim);
 }
 
@@ -316,6 +317,44 @@ TEST(dot_products, are_the_same_in_any_pages_and_split) {
     is_the_same_in_any_pages_and_split(posenc::u8_per_head{}, n);
     is_the_same_in_any_pages_and_split(posenc::q8_0{}, n);
     is_the_same_in_any_pages_and_split(posenc::numbers_of<posenc::bfloat16>{}, n);
+  }
+}
+
+// Hides all keys but one, another for each head, by scores alone.
+struct one_key {
+  std::size_t first, keys;
+  double bias(std::size_t head, std::int64_t, std::int64_t key) const {
+    return static_cast<std::size_t>(key) == (first + 5 * head) % keys ? 0 : -1000;
+  }
+};
+
+template <class F>
+void gives_each_key_its_own_value(F const& format, std::size_t n) {
+  constexpr std::size_t dim = 32, q_heads = 6;
+  random_cache<F> const cache(format, n, dim);
+  auto const q = numbers::random<float>(q_heads * dim, 1);
+  posenc::dot_products const named(cache.view());
+  for (std::size_t first = 0; first < n; ++first) {
+    auto const outputs = posenc::attention(heads_view<float const>(q.data(), {1, q_heads, dim}),
+                                           named, named, one_key{first, n})
+                             .outputs;
+    for (std::size_t h = 0; h < q_heads; ++h) {
+      auto const* const value =
+          &cache.read[((first + 5 * h) % n * kv_heads + h * kv_heads / q_heads) * dim];
+      for (std::size_t i = 0; i < dim; ++i)
+        ASSERT_NEAR(outputs[h * dim + i], value[i], tolerance::of_dot_product<float>(6, 2))
+            << n << " keys, of token " << first << " head " << h << " dim " << i;
+    }
+  }
+}
+
+TEST(dot_products, give_a_key_that_has_all_the_weight_its_own_value) {
+  for (std::size_t const n : {64u, 70u, 517u}) {
+    gives_each_key_its_own_value(posenc::int8_per_head{}, n);
+    gives_each_key_its_own_value(posenc::int8_static{0.01f}, n);
+    gives_each_key_its_own_value(posenc::u8_per_head{}, n);
+    gives_each_key_its_own_value(posenc::q8_0{}, n);
+    gives_each_key_its_own_value(posenc::numbers_of<posenc::bfloat16>{}, n);
   }
 }
 

@@ -1,7 +1,7 @@
 // Attention to keys and values in pages is attention to the same keys and values in a row, bit for
 // bit: the order of its arithmetic goes by tokens, not by where they are.
 
-#include "posenc/attention/scattered_heads.hpp"
+#include "posenc/attention/dense_heads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -120,7 +120,7 @@ void expect_as_contiguous(attention_sizes const& p, Encoding const& encoding,
   }
 }
 
-TEST(scattered_heads, give_what_contiguous_ones_give_under_encodings_of_every_site) {
+TEST(paged_attention, give_what_contiguous_ones_give_under_encodings_of_every_site) {
   for (auto const& p : paged_problems) {
     expect_as_contiguous<float>(p, nope(), {});
     expect_as_contiguous<float>(p, nope(), {.mask = mask::full});
@@ -134,7 +134,7 @@ TEST(scattered_heads, give_what_contiguous_ones_give_under_encodings_of_every_si
   }
 }
 
-TEST(scattered_heads, give_what_contiguous_ones_give_in_every_format) {
+TEST(paged_attention, give_what_contiguous_ones_give_in_every_format) {
   for (auto const& p : paged_problems) {
     numbers::in_every_format([&]<class S>() { expect_as_contiguous<S>(p, alibi(p.heads), {}); });
   }
@@ -258,7 +258,7 @@ TEST(parts_of_keys, are_left_out_where_their_weights_are_0) {
 }
 #endif
 
-TEST(scattered_heads, may_be_shared_by_sequences) {
+TEST(paged_attention, may_be_shared_by_sequences) {
   constexpr std::size_t prefix = 11, heads = 2, dim = 16;
   // Two sequences that begin with the same 11 keys, and one or nine of their own.
   auto const distinct = numbers::random<float>((prefix + 1 + 9) * heads * dim, 1);
@@ -284,7 +284,7 @@ TEST(scattered_heads, may_be_shared_by_sequences) {
   }
 }
 
-TEST(scattered_heads, pass_gradients_to_the_keys_of_the_call) {
+TEST(paged_attention, pass_gradients_to_the_keys_of_the_call) {
   constexpr attention_sizes p{12, 20, 4, 2, 8, 6};
   random_heads<float> const x(p);
   auto const d = numbers::random<float>(p.queries * p.heads * p.value_dim, 4);
@@ -302,7 +302,7 @@ TEST(scattered_heads, pass_gradients_to_the_keys_of_the_call) {
   expect_same_numbers("v", actual.v, expected.v);
 }
 
-TEST(scattered_heads, must_have_a_slot_each_and_the_shape_of_keys_and_values) {
+TEST(paged_attention, must_have_a_slot_each_and_the_shape_of_keys_and_values) {
   auto const x = numbers::random<float>(6 * 2 * 8);
   heads_view const q(x.data(), {1, 2, 8}), k(x.data(), {3, 2, 8});
   slots const all{4, 0, 5}, padded{4, -1, 5}, two{4, 0};

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "attention/any_encoding.hpp"
-#include "attention/chain_rule.hpp"
+#include "attention/by_reference.hpp"
 #include "attention/random_heads.hpp"
 #include "attention/uncopied.hpp"
 #include "non_numbers.hpp"
@@ -46,9 +46,7 @@
 namespace {
 
 using namespace posenc;
-using positions = std::vector<std::int64_t>;
-
-using textbook::any_encoding, textbook::together;
+using by_reference::positions, encodings::any_encoding, encodings::together;
 using sizes = attention_sizes;
 
 /// Inputs of attention, and the gradient of a loss that is linear in its outputs.
@@ -213,8 +211,32 @@ TEST(attention_backward, holds_the_inverse_temperature_of_each_row) {
   expect_differences("adaptive", n, adaptive, {}, &frozen);
 }
 
-TEST(attention_backward, is_the_chain_rule) {
-  for (auto const& given : chain_rule::every_shape()) chain_rule::expect<double>(given, nope(), {});
+template <class T>
+void expect_reference(by_reference::problem const& given, auto const& encoding) {
+  SCOPED_TRACE(given.name);
+  by_reference::comparison<T>(given).expect_gradients(encoding);
+}
+
+/// One query, a few, more than a block; groups; other value sizes; masks; in and out of order; any
+/// strides.
+std::vector<by_reference::problem> every_shape() {
+  positions shuffled(20);
+  for (std::size_t s = 0; s < 20; ++s) shuffled[s] = static_cast<std::int64_t>(7 * s % 20);
+  return {{"one query", 1, 20, 4, 2, 6, 5},
+          {"causal", 9, 9, 2, 2, 8, 8},
+          {"groups", 12, 15, 6, 2, 7, 3},
+          {"more than a block", 257, 257, 1, 1, 4, 4},
+          {"more than a block of groups", 150, 60, 4, 2, 2, 3, mask::full, positions(150)},
+          {"more than a block in no order", 300, 20, 1, 1, 2, 2, mask::causal, positions(300, 7),
+           shuffled},
+          {"window", 260, 260, 1, 1, 3, 2, mask::causal & mask::sliding_window(20)},
+          {"few, padded", 5, 7, 4, 2, 8, 6, mask::causal, {}, {}, {}, memory::padded},
+          {"many, heads first", 12, 14, 4, 2, 8, 6, mask::full, {}, {}, {}, memory::heads_first},
+          {"many, backwards", 12, 14, 4, 2, 8, 6, mask::full, {}, {}, {}, memory::backwards}};
+}
+
+TEST(attention_backward, is_the_references) {
+  for (auto const& given : every_shape()) expect_reference<double>(given, nope());
 }
 
 /// By how much gradients of these inputs, within [-1, 1] and weights of one sum, may differ where
@@ -228,12 +250,11 @@ double of_gradients(sizes const& n) {
 }
 
 TEST(attention_backward, lets_gradients_through_embeddings_of_queries_and_of_keys) {
-  for (auto const& given : chain_rule::every_shape()) {
+  for (auto const& given : every_shape()) {
     if (given.head_dim % 2 != 0) continue;
     unprojected const embedding(sinusoidal<interleaved>(geometric(given.head_dim, 1e4)));
-    chain_rule::expect<double>(given, embedding, {.embedded = true});
-    chain_rule::expect<double>(given, scheme(embedding, alibi(given.heads)),
-                               {.biased = true, .embedded = true});
+    expect_reference<double>(given, embedding);
+    expect_reference<double>(given, scheme(embedding, alibi(given.heads)));
   }
 }
 
@@ -549,24 +570,23 @@ namespace in_float {
 
 using namespace posenc;
 
-TEST(attention_backward_in_float, is_the_chain_rule) {
-  for (auto const& given : chain_rule::every_shape()) chain_rule::expect<float>(given, nope(), {});
+TEST(attention_backward_in_float, is_the_references) {
+  for (auto const& given : every_shape()) expect_reference<float>(given, nope());
 }
 
-TEST(attention_backward_in_float, is_the_chain_rule_of_numbers_that_are_stored_in_two_bytes) {
-  for (auto const& given : {textbook::problem{"some", 4, 6, 2, 1, 6, 5},
-                            textbook::problem{"many", 12, 15, 4, 2, 7, 3}}) {
-    chain_rule::expect<half>(given, nope(), {});
-    chain_rule::expect<bfloat16>(given, nope(), {});
+TEST(attention_backward_in_float, is_the_references_of_numbers_that_are_stored_in_two_bytes) {
+  for (by_reference::problem const& given :
+       {by_reference::problem{"few", 4, 6, 2, 1, 6, 5}, {"many", 12, 15, 4, 2, 7, 3}}) {
+    expect_reference<half>(given, nope());
+    expect_reference<bfloat16>(given, nope());
   }
 }
 
-TEST(attention_backward_in_float, is_the_chain_rule_of_rotated_queries_and_keys_with_biases) {
-  for (auto const& given : {textbook::problem{"some", 3, 9, 4, 2, 8, 8},
-                            textbook::problem{"two blocks", 140, 145, 4, 2, 4, 3}}) {
-    scheme const encoding(rope<halves>(geometric(given.head_dim, 1e4)), alibi(given.heads));
-    chain_rule::expect<float>(given, encoding, {oracle::inv_freq(given.head_dim, 1e4), true});
-  }
+TEST(attention_backward_in_float, is_the_references_of_rotated_queries_and_keys_with_biases) {
+  for (by_reference::problem const& given :
+       {by_reference::problem{"few", 3, 9, 4, 2, 8, 8}, {"two blocks", 140, 145, 4, 2, 4, 3}})
+    expect_reference<float>(
+        given, scheme(rope<halves>(geometric(given.head_dim, 1e4)), alibi(given.heads)));
 }
 
 }  // namespace in_float

@@ -204,8 +204,7 @@ struct rotated_heads {
   std::vector<float> q = x.q, k = x.k;
   rope<halves> encoding{geometric(8, 1e4)};
   heads_view<float> queries{q.data(), {9, 4, 8}}, keys{k.data(), {9, 2, 8}};
-  rotation<halves, halves, heads_view<float>, heads_view<float>, true> turning =
-      rotated<halves>(queries).scale(0.25f);
+  decltype(rotated<halves>(queries).scale(1)) turning = rotated<halves>(queries).scale(0.25f);
 
   rotated_heads() {
     rotate(cos_sin_rows(geometric(8, 1e4), positions{0, 1, 2, 3, 4, 5, 6, 7, 8}), turning,

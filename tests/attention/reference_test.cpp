@@ -6,12 +6,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "attention/any_encoding.hpp"
 #include "attention/random_heads.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "oracle/alibi.hpp"
+#include "oracle/attention.hpp"
+#include "oracle/rotary.hpp"
+#include "oracle/sinusoidal.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -29,14 +36,108 @@
 namespace {
 
 using namespace posenc;
-using textbook::any_encoding, textbook::together;
+using encodings::any_encoding, encodings::together;
 
 using tensors = random_heads<double>;
 
 template <class E>
 std::vector<double> reference(tensors const& x, E const& encoding,
                               attention_options const& options = {}) {
-  return reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options);
+  return reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
+}
+
+/// What an encoding is to the oracle.
+struct meaning {
+  std::function<void(std::span<double> head, double position)> encode = nullptr;
+  oracle::score_bias bias = nullptr;
+  bool adaptive = false;
+};
+
+void embed(std::span<double> head, double position) {
+  auto const p =
+      oracle::sinusoidal_row(static_cast<long double>(position), head.size(),
+                             oracle::sinusoid_order::interleaved, oracle::sinusoid_divisor::half);
+  for (std::size_t i = 0; i < head.size(); ++i) head[i] += p[i];
+}
+
+/// Numbers are within [-1, 1], so that scores are off by angles of up to 5000 radians, whose
+/// frequencies are rounded (2^-38), and weights by as much, relative; an adaptive temperature by
+/// the published epsilon of 1e-9 per key.
+template <class E>
+void is_the_oracles(E const& encoding, meaning const& means) {
+  struct sizes {
+    attention_sizes n;
+    std::vector<std::int64_t> query_positions, key_positions;
+    std::optional<double> scale;
+  };
+  for (auto const& [n, at_queries, at_keys, scale] :
+       {sizes{{5, 7, 8, 2, 8, 6}, {2, 3, 4, 5, 6}, {0, 1, 2, 3, 4, 5, 6}, {}},
+        sizes{{1, 1, 8, 8, 8, 8}, {0}, {0}, {}},
+        sizes{{3, 5, 8, 1, 8, 9}, {7, 5000, -40}, {100, 3, -41, 7, 4095}, -0.5}}) {
+    tensors const x(n);
+    auto const actual = reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding,
+                                            {.scale = scale,
+                                             .query_positions = at_queries,
+                                             .key_positions = at_keys,
+                                             .keep_scores = true,
+                                             .keep_weights = true});
+    auto q = x.q, k = x.k;
+    for (std::size_t i = 0; means.encode && i < q.size(); i += 8)
+      means.encode(std::span(q).subspan(i, 8), static_cast<double>(at_queries[i / (8 * n.heads)]));
+    for (std::size_t i = 0; means.encode && i < k.size(); i += 8)
+      means.encode(std::span(k).subspan(i, 8), static_cast<double>(at_keys[i / (8 * n.kv_heads)]));
+    auto const expected = oracle::attention(
+        q, k, x.v, std::vector<double>(at_queries.begin(), at_queries.end()),
+        std::vector<double>(at_keys.begin(), at_keys.end()),
+        {n.heads, n.kv_heads, n.head_dim, n.value_dim}, scale.value_or(1 / std::sqrt(8.0)),
+        [&](std::size_t t, std::size_t s) { return at_keys[s] <= at_queries[t]; }, means.bias,
+        means.adaptive ? oracle::row_temperature(oracle::adaptive_beta) : nullptr);
+    auto const expect_near = [](auto const& numbers, auto const& oracles, double error) {
+      ASSERT_EQ(numbers.size(), oracles.size());
+      for (std::size_t i = 0; i < oracles.size(); ++i) {
+        if (is_masked(oracles[i])) {
+          EXPECT_TRUE(is_masked(numbers[i])) << i;
+        } else {
+          EXPECT_NEAR(numbers[i], oracles[i], error * (1 + std::abs(oracles[i]))) << i;
+        }
+      }
+    };
+    expect_near(actual.scores, expected.logits, 0x1p-36);
+    expect_near(actual.weights, expected.weights, means.adaptive ? 1e-7 : 0x1p-36);
+    expect_near(actual.outputs, expected.outputs, means.adaptive ? 1e-7 : 0x1p-36);
+  }
+}
+
+TEST(reference_attention, is_the_oracles_at_every_site) {
+  auto const rotated = [](std::vector<double> inv_freq, oracle::pairing pairs, std::size_t first,
+                          double factor) {
+    return [=](std::span<double> head, double position) {
+      oracle::rotate(head, inv_freq, static_cast<long double>(position), pairs, first, factor);
+    };
+  };
+  auto const bias = [](std::size_t head, double q, double k) {
+    return oracle::bias(head, 8, q, k);
+  };
+  auto const inv_freq = oracle::inv_freq(8, 1e4);
+  is_the_oracles(nope(), {});
+  is_the_oracles(rope<halves>(geometric(6, 1e4), rotary_block::last()),
+                 {.encode = rotated(oracle::inv_freq(6, 1e4), oracle::pairing::halves, 2, 1)});
+  is_the_oracles(
+      p_rope<halves>(8, 1e4, 0.75),
+      {.encode = rotated(oracle::p_rope_inv_freq(8, 1e4, 0.75), oracle::pairing::halves, 0, 1)});
+  is_the_oracles(alibi(8), {.bias = bias});
+  is_the_oracles(adaptive_temperature{}, {.adaptive = true});
+  unprojected const embedding(sinusoidal<interleaved>(geometric(8, 1e4)));
+  is_the_oracles(embedding, {.encode = embed});
+  is_the_oracles(scheme(embedding, rope<interleaved>(geometric(8, 1e4).with_attention_factor(1.25)),
+                        alibi(8), adaptive_temperature{}),
+                 {.encode =
+                      [&](std::span<double> head, double position) {
+                        embed(head, position);
+                        rotated(inv_freq, oracle::pairing::interleaved, 0, 1.25)(head, position);
+                      },
+                  .bias = bias,
+                  .adaptive = true});
 }
 
 /// Scores are off by a few roundings of |q| |k| <= 8, times a temperature of at most 2.43; so are

@@ -41,7 +41,7 @@ void is_the_same_in_blocks(E const& encoding, attention_options options = {}) {
     if (options.query_side.tokens() != 0)
       options.query_side = options.query_side.slice_tokens(0, queries);
     auto const expected =
-        reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options);
+        reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
     auto const actual = attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
     for (std::size_t i = 0; i < expected.size(); ++i)
       ASSERT_NEAR(actual[i], expected[i], 0x1p-40) << queries << " queries, at " << i;

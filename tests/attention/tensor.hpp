@@ -45,7 +45,8 @@ class tensor {
     std::vector<double> result;
     for (std::size_t token = 0; token < view_.tokens(); ++token)
       for (std::size_t head = 0; head < view_.heads(); ++head)
-        for (auto const x : view_(token, head)) result.push_back(static_cast<double>(x));
+        for (auto const x : view_(token, head))
+          result.push_back(static_cast<double>(posenc::load(x)));
     return result;
   }
 

@@ -155,6 +155,14 @@ TEST(e4m3, refuses_a_scale_that_is_none) {
     EXPECT_TRUE(message_of([=] { e4m3::of_scale(tiny); }).starts_with(message));
     EXPECT_TRUE(message_of([=] { e4m3::of_quant_scale(tiny); }).starts_with(message));
   }
+  // Attention multiplies by 256 times the scale.
+  std::string const below = "posenc: e4m3: the scale must be below 2^120, got ";
+  auto const most = std::nextafter(0x1p120f, 0.0f);
+  EXPECT_TRUE(posenc::is_finite(e4m3::of_scale(most).factor()));
+  EXPECT_TRUE(message_of([] { e4m3::of_scale(0x1p120f); }).starts_with(below));
+  EXPECT_TRUE(message_of([] { e4m3{.scale = 0x1p120f}.bytes(8); }).starts_with(below));
+  EXPECT_TRUE(message_of([] { e4m3::of_quant_scale(0x1p-120f); }).starts_with(below));
+  EXPECT_EQ(e4m3::of_quant_scale(0x1p120f).scale, 0x1p-120f);
 }
 
 // 1,048,576 normal numbers, whose error is that of 3 bits of fraction: 2.65 % rms to the nearest,

@@ -13,15 +13,15 @@
 #include "cache/codes.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/core/heads_in_format.hpp"
 #include "posenc/cache/q8_0.hpp"
+#include "posenc/core/heads_in_format.hpp"
 #include "rejects.hpp"
 
 namespace of_integer_formats {
 namespace {
 
-using posenc::in_pages;
 using posenc::half;
+using posenc::heads_view;
 using posenc::int8_per_head;
 using posenc::int8_static;
 using posenc::pages_shape;

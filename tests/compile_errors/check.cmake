@@ -1,45 +1,49 @@
-# Wrong encodings do not compile, and the compiler's first error is the first line of the case; no
-# error is of another sentence of posenc's. A case that begins with "compiles" compiles. As
-# C++20, or as C++NN if the name of the case begins with cxxNN_. Run with cmake -P and: CASES, a
-# directory of sources; COMPILER; its FLAGS; INCLUDES, its include directories, except IMPLICIT,
-# which it knows; ROOM, a directory to write to.
+# Wrong encodings do not compile, and the compiler's first error is the sentence above the case; no
+# error is of another sentence of posenc's. A case under "compiles" compiles. As C++20, or as C++NN
+# if the name of the case begins with cxxNN_. Run with cmake -P and: CASES, a source as cases.cpp is;
+# COMPILER; its FLAGS; INCLUDES, its include directories, except IMPLICIT, which it knows; ROOM, a
+# directory to write to.
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 list(REMOVE_ITEM INCLUDES ${IMPLICIT})
 foreach(directory IN LISTS INCLUDES)
   list(APPEND flags -isystem "${directory}")
 endforeach()
 
-# What most cases include is compiled once.
-file(WRITE "${ROOM}/scheme.hpp" "#include \"posenc/core/scheme.hpp\"\n")
-execute_process(COMMAND "${COMPILER}" -std=c++20 ${flags} -x c++-header "${ROOM}/scheme.hpp" -o "${ROOM}/scheme.hpp.gch"
+# What the source begins with is included by all cases, and compiled once.
+file(READ "${CASES}" source)
+string(REPLACE ";" "," source "${source}")
+string(REGEX MATCH "^((//|#include )[^\n]*\n)*" includes "${source}")
+file(WRITE "${ROOM}/includes.hpp" "${includes}")
+execute_process(COMMAND "${COMPILER}" -std=c++20 ${flags} -x c++-header "${ROOM}/includes.hpp" -o "${ROOM}/includes.hpp.gch"
   COMMAND_ERROR_IS_FATAL ANY)
 
-file(GLOB cases RELATIVE "${CASES}" "${CASES}/*.cpp")
+string(REGEX MATCHALL "(// [^\n]*\n)*#ifdef case_[a-z_0-9]+|#elif defined case_[a-z_0-9]+" cases "${source}")
 if(NOT cases)
   message(FATAL_ERROR "no cases in ${CASES}")
 endif()
 set(wrong "")
 foreach(case IN LISTS cases)
-  file(READ "${CASES}/${case}" source)
-  string(REGEX MATCH "^(// [^\n]*\n)+" sentence "${source}")
-  string(REGEX REPLACE "\n?// " " " sentence "${sentence}")
-  string(STRIP "${sentence}" sentence)
+  if(case MATCHES "^(.*)#ifdef ")
+    string(REGEX REPLACE "\n?// " " " sentence "${CMAKE_MATCH_1}")
+    string(STRIP "${sentence}" sentence)
+  endif()
+  string(REGEX REPLACE "^.* case_" "" case "${case}")
   if(case MATCHES "^cxx([0-9]+)_")
     set(language -std=c++${CMAKE_MATCH_1})
   else()
-    set(language -std=c++20 -include "${ROOM}/scheme.hpp")
+    set(language -std=c++20 -include "${ROOM}/includes.hpp")
   endif()
-  execute_process(COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" ${language} ${flags} -fsyntax-only "${CASES}/${case}"
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" ${language} ${flags} -Dcase_${case} -fsyntax-only "${CASES}"
     RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REPLACE ";" "," output "${output}")
   string(REGEX MATCH "[^\n]*error: [^\n]*" first "${output}")
   string(FIND "${first}" "${sentence}" found)
-  string(REPLACE ";" "," output "${output}")
   string(REGEX MATCHALL "error: [^\n]*posenc: [^\n]*" sentences "${output}")
   list(TRANSFORM sentences REPLACE "^.*posenc: " "posenc: ")
   list(REMOVE_DUPLICATES sentences)
   list(LENGTH sentences count)
   if(sentence STREQUAL "")
-    string(APPEND wrong "\n  ${case} does not begin with what it expects")
+    string(APPEND wrong "\n  ${case} has no sentence")
   elseif(sentence STREQUAL "compiles")
     if(failed)
       string(APPEND wrong "\n  ${case} does not compile: ${output}")

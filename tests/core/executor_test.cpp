@@ -71,6 +71,43 @@ TEST(executor, gets_no_exception_and_its_caller_gets_the_first) {
   });
 }
 
+TEST(executor, must_call_each_task_once) {
+  std::vector<std::size_t> order;
+  auto const pool = [&](std::size_t, posenc::task const& run) {
+    for (auto const i : order) run(i);
+  };
+  std::vector<int> runs(4);
+  auto const error = [&](std::vector<std::size_t> const& calls) {
+    order = calls;
+    return message_of([&] { run_tasks(tasks(4, pool), [&](std::size_t i) { ++runs.at(i); }); });
+  };
+  std::string const must =
+      "posenc: tasks: the executor must call task(i) once for each i in [0, 4)";
+  EXPECT_EQ(error({}), must + ", got 0 calls, not one each");
+  EXPECT_EQ(error({0, 1, 3}), must + ", got 3 calls, not one each");
+  EXPECT_EQ(error({0, 1, 2, 3, 3}), must + ", got 5 calls, not one each");
+  EXPECT_EQ(error({1, 2, 3, 4}), must + ", got 4 calls, not one each") << "4 is not run";
+  EXPECT_EQ(error({0, 2, 2, 2}), must + ", got 4 calls, not one each");
+  EXPECT_EQ(error({0, 1, 1, 3}), must + ", got 4 calls, not one each");
+  EXPECT_EQ(error({1, 1, 2, 2}), must + ", got 4 calls, not one each");
+  EXPECT_EQ(runs, (std::vector<int>{4, 7, 7, 5}));
+}
+
+TEST(executor, may_throw_where_it_has_stopped) {
+  std::size_t runs = 0;
+  auto const call = [&](bool before) {
+    auto const pool = [=](std::size_t, posenc::task const& run) {
+      if (!before) run(0);
+      throw std::runtime_error("no threads");
+    };
+    run_tasks(tasks(2, pool), [&](std::size_t) { ++runs; });
+  };
+  EXPECT_THROW(call(true), std::runtime_error);
+  EXPECT_EQ(runs, 0u);
+  EXPECT_THROW(call(false), std::runtime_error);
+  EXPECT_EQ(runs, 1u);
+}
+
 TEST(executor, must_have_a_task) {
   executors::on_threads const threads{};
   EXPECT_EQ(message_of([&] { tasks(0, threads); }),

@@ -16,7 +16,7 @@
 #include "posenc/cache/integer_formats.hpp"
 #include "rejects.hpp"
 
-namespace of_encoded_heads {
+namespace of_heads_in_format {
 namespace {
 
 using posenc::deepseek_v4;
@@ -154,7 +154,7 @@ TEST(heads_in_format, slices_heads) {
             "posenc: heads_view: a slice of heads must lie within [0, 2), got first 1, count 2");
 }
 
-TEST(heads_in_format, refuses_what_paged_heads_refuses_and_head_dims_that_a_format_has_not) {
+TEST(heads_in_format, refuses_what_numbers_refuse_and_head_dims_that_a_format_has_not) {
   auto memory = memory_for(q8_0{}, three_pages);
   auto const make = [&](pages_shape shape, slots const& some) {
     return message_of([&] { heads_view(q8_0{}, memory.data(), shape, some); });
@@ -211,4 +211,4 @@ TEST(heads_in_format, tells_slots_that_are_written_twice) {
 }
 
 }  // namespace
-}  // namespace of_encoded_heads
+}  // namespace of_heads_in_format

@@ -17,7 +17,7 @@
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 
-namespace of_paged_heads {
+namespace of_in_pages {
 namespace {
 
 using posenc::arithmetic_t;
@@ -443,4 +443,4 @@ TEST(slots_of, refuses_a_table_that_has_no_page_for_a_token) {
 }
 
 }  // namespace
-}  // namespace of_paged_heads
+}  // namespace of_in_pages

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "posenc/core/encoding_check.hpp"
+#include "site_2.hpp"
 
 namespace of_sites {
 namespace {
@@ -25,16 +26,7 @@ using posenc::score_row;
 struct at_embeddings {
   void embed(auto const&, positions_view) const {}
 };
-struct at_queries_and_keys {
-  struct prepared {
-    void encode_queries(auto const&, std::size_t) const {}
-    void encode_keys(auto const&, std::size_t) const {}
-  };
-  template <class>
-  prepared prepare(positions_view) const {
-    return {};
-  }
-};
+using at_queries_and_keys = site_2::forward_only;
 struct at_scores {
   void adjust_scores(score_row<float>) const {}
   void adjust_scores(score_row<double>) const {}

@@ -35,6 +35,17 @@ TEST(frequencies, keep_what_they_are_given) {
   EXPECT_EQ(f.rotary_dim(), 12u);
 }
 
+TEST(frequencies, of_a_temporary_can_be_read_in_a_loop) {
+  std::vector<double> inv_freq, rest;
+  std::vector<posenc::pair_range> rotated;
+  for (auto const x : frequencies({1, 0.5, 0}).inv_freq()) inv_freq.push_back(x);
+  for (auto const x : frequencies({1, 0.5}, {0x1p-60, 0}, 1).rest()) rest.push_back(x);
+  for (auto const x : frequencies({0, 1, 0.5}).rotated_pairs()) rotated.push_back(x);
+  EXPECT_EQ(inv_freq, (std::vector<double>{1, 0.5, 0}));
+  EXPECT_EQ(rest, (std::vector<double>{0x1p-60, 0}));
+  EXPECT_EQ(rotated, (std::vector<posenc::pair_range>{{1, 3}}));
+}
+
 TEST(frequencies, leave_the_attention_alone_unless_told_otherwise) {
   EXPECT_EQ(frequencies({1.0}).attention_factor(), 1);
 }

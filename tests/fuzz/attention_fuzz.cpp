@@ -1,6 +1,6 @@
 // Attention of any shapes, strides, storage, masks, positions, scales and encodings over any
-// numbers: it refuses and says why, or gives what a plain loop over all keys does, each row by what
-// it sees, and changes nothing. Parts of the keys, merged, give it too.
+// numbers: it refuses and says why, or gives what the reference does, each row by what it sees, and
+// changes nothing. Parts of the keys, merged, give it too.
 
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -113,6 +113,7 @@ void check(FuzzedDataProvider& data, problem<Q, K, V>& p, posenc::attention_opti
     auto const whole = posenc::attention(q, k, v, encoding, options);
     must(p.is_unchanged(), "changed what it reads");
     must(!must_refuse, "did what is to be refused");
+    p.expect(encoding, options);
     p.compare(whole, options, 1);
 
     // Memory that another call has used, of other queries and options, is as good as new.
@@ -255,10 +256,8 @@ void run(FuzzedDataProvider& data) {
       return check(data, p, options, biases, must_refuse);
     case 2: {
       if (head_dim < 2) return;
-      auto const series = posenc::geometric(head_dim / 2 * 2, 1e4);
-      p.acts = {.inv_freq = {series.inv_freq().begin(), series.inv_freq().end()},
-                .softmax = softmax};
-      posenc::frequencies const f(p.acts.inv_freq);  // as doubles alone, which the oracle takes
+      auto const f = posenc::geometric(head_dim / 2 * 2, 1e4);
+      p.acts = {.rotates = true, .softmax = softmax};
       return check(data, p, options, posenc::scheme(posenc::rope<posenc::halves>(f), softmax),
                    must_refuse);
     }

@@ -75,22 +75,20 @@ struct doubles {  // site 2
 
 struct tempers {  // site 4
   enum { constant, position, whole_row } by;
-  template <class Real>
-  Real beta(std::size_t keys, Real entropy, std::size_t head, std::int64_t query_position) const {
-    if (by == constant) return Real(1.25);
-    if (by == position) return 1 + Real(0.25) * static_cast<Real>(remainder(query_position, 3));
-    return 1 + entropy / 8 + Real(0.5) / static_cast<Real>(std::max<std::size_t>(keys, 1)) +
-           static_cast<Real>(head % 3) / 16;
-  }
   double inverse_temperature(posenc::row_statistics const& row) const {
-    return beta(row.keys, row.entropy, row.head, row.query_position);
+    if (by == constant) return 1.25;
+    if (by == position) return 1 + 0.25 * static_cast<double>(remainder(row.query_position, 3));
+    return 1 + row.entropy / 8 + 0.5 / static_cast<double>(row.keys) +
+           static_cast<double>(row.head % 3) / 16;
   }
+  /// Of rows of n keys, whose ln(n + 1) this is.
+  static real most(real logarithm) { return 1.7L + logarithm / 8; }
 };
 
-// What acts, as the plain loop has it.
+// What acts, and so rounds.
 struct acting {
-  bool lifted = false, doubled = false;
-  std::vector<double> inv_freq = {}, slopes = {};
+  bool lifted = false, doubled = false, rotates = false;
+  std::vector<double> slopes = {};
   double cap = 0;
   std::optional<tempers> softmax = {};
   std::vector<double> sinks = {};

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/heads_view.hpp"
 
 namespace fuzz {
 
@@ -189,9 +188,10 @@ auto view_of(std::byte* arena, heads_plan const& p, std::false_type) {
 }
 template <class T>
 auto view_of(std::byte* arena, heads_plan const& p, std::true_type) {
-  return posenc::heads_view<T, posenc::in_pages>(reinterpret_cast<T*>(arena + p.offset),
-                                {p.pages, p.page_tokens, p.shape.heads, p.shape.head_dim},
-                                {p.page_stride, p.strides.token, p.strides.head}, p.slots);
+  return posenc::heads_view<T, posenc::in_pages>(
+      reinterpret_cast<T*>(arena + p.offset),
+      {p.pages, p.page_tokens, p.shape.heads, p.shape.head_dim},
+      {p.page_stride, p.strides.token, p.strides.head}, p.slots);
 }
 
 }  // namespace fuzz

@@ -17,7 +17,7 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/rotate.hpp"
+#include "posenc/rotation/rotate_in_tasks.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
 namespace {

@@ -32,7 +32,7 @@ function add_all(text, parts, count, i) {
 function add(name) {
   if (name != "" && index(members " ", " " name " ") == 0) members = members (members == "" ? ": " : " ") name
 }
-FNR == 1 { flush(); header = FILENAME; sub(/.*include\/posenc\//, "", header); open = inside = 0 }
+FNR == 1 { flush(); header = FILENAME; sub(/.*\/posenc\//, "", header); open = inside = 0 }
 /^namespace .*detail/ { open = 0; next }
 /^namespace posenc::inline POSENC_TARGET \{|^}  \/\/ namespace detail/ { open = 1; next }
 /^}  \/\/ namespace/ { flush(); open = 0; next }

@@ -1,7 +1,8 @@
-# The shared library exports the functions of posenc/posenc.h, as tests/interface has them, and nothing
-# else. Run with cmake -P and LIBRARY, NM.
-file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/../interface/promised.txt" expected REGEX "^[^#{]*posenc1_[a-z_]+[(]")
-list(TRANSFORM expected REPLACE "^[^(]*(posenc1_[a-z_]+)[(].*" "\\1")
+# The shared library exports the functions of posenc/posenc.h, and nothing else. Run with cmake -P and LIBRARY, NM.
+execute_process(COMMAND awk -f "${CMAKE_CURRENT_LIST_DIR}/../interface/declarations.awk" "${CMAKE_CURRENT_LIST_DIR}/../../include/posenc/posenc.h"
+  OUTPUT_VARIABLE declarations COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "\n[^#{}\n]*posenc1_[a-z_]+[(]" expected "\n${declarations}")
+list(TRANSFORM expected REPLACE "^.*(posenc1_[a-z_]+)[(]$" "\\1")
 list(SORT expected)
 execute_process(COMMAND "${NM}" --dynamic --defined-only "${LIBRARY}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 # Templates of the standard library, which its own header makes visible, are weak.

@@ -276,16 +276,21 @@ static void test_rules(void) {
               "count must be at most 64, got 18446744073709551615");
 }
 
+/* In place, of heads that follow each other. */
+static posenc1_rotation of_floats(struct context const* c, float* data) {
+  return (posenc1_rotation){.from = {.data = data},
+                            .batches = BATCHES,
+                            .tokens = TOKENS,
+                            .heads = HEADS,
+                            .head_dim = DIM,
+                            .cos_sin = c->cos_sin[0],
+                            .rows = BATCHES * TOKENS,
+                            .maker = c->maker};
+}
+
 static void test_errors(struct context const* c) {
   static float memory[ALL * DIM], before[ALL * DIM];
-  posenc1_rotation const good = {.from = {.data = memory},
-                                 .batches = BATCHES,
-                                 .tokens = TOKENS,
-                                 .heads = HEADS,
-                                 .head_dim = DIM,
-                                 .cos_sin = c->cos_sin[0],
-                                 .rows = BATCHES * TOKENS,
-                                 .maker = c->maker};
+  posenc1_rotation const good = of_floats(c, memory);
   for (size_t i = 0; i < ALL * DIM; ++i) memory[i] = before[i] = 1;
 #define MUST_REFUSE_WITH(change, words)                  \
   do {                                                   \
@@ -357,14 +362,7 @@ static void test_errors(struct context const* c) {
 static void test_same_heads(struct context const* c) {
   static float once[ALL * DIM], twice[ALL * DIM];
   for (size_t i = 0; i < ALL * DIM; ++i) once[i] = twice[i] = (float)(i % 7);
-  posenc1_rotation r = {.from = {.data = once},
-                        .batches = BATCHES,
-                        .tokens = TOKENS,
-                        .heads = HEADS,
-                        .head_dim = DIM,
-                        .cos_sin = c->cos_sin[0],
-                        .rows = BATCHES * TOKENS,
-                        .maker = c->maker};
+  posenc1_rotation r = of_floats(c, once);
   MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
   r.from.data = twice, r.to = r.from;
   r.to.head_stride = DIM * 4, r.to.token_stride = HEADS * DIM * 4;

@@ -220,7 +220,7 @@ void expect_attention_of(class_of_model const& model, layer_scheme const& layer,
   auto const sinks = model.sinks.empty() ? std::vector<double>(heads, -1e4) : model.sinks;
   learned_bias const learned{model.learned.empty() ? std::vector<double>(tokens) : model.learned};
   scheme const all(layer, learned, attention_sinks(sinks));
-  auto const plain = reference_attention(of(q), of(k), of(v), all);
+  auto const plain = reference_attention(of(q), of(k), of(v), all).outputs;
   auto const in_blocks = attention(of(q), of(k), of(v), all).outputs;
   for (std::size_t i = 0; i < count; ++i) {
     ASSERT_NEAR(plain[i], expected[i], 1e-11) << i;

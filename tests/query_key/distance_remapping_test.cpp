@@ -222,7 +222,7 @@ TEST(distance_remapped, is_the_same_in_blocks_as_in_the_reference) {
       auto const x = random_tokens(queries);
       auto const actual = attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
       auto const expected =
-          reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options);
+          reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
       for (std::size_t i = 0; i < expected.size(); ++i)
         ASSERT_NEAR(actual[i], expected[i], 0x1p-40) << queries << " queries, " << i;
     }

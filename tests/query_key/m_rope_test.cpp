@@ -98,6 +98,19 @@ TEST(m_rope, takes_fractional_positions) {
   EXPECT_EQ(8 + built.rope_delta(), 4.5);
 }
 
+TEST(m_rope, frequencies_and_positions_of_a_temporary_can_be_read_in_a_loop) {
+  auto const encoding = [] {
+    return m_rope<halves>(frequencies({1, 0.5}), contiguous_axes({1, 1}),
+                          axis_positions(2, std::vector{1, 2, 3, 4}), 0);
+  };
+  std::vector<double> inv_freq;
+  std::vector<std::int64_t> heights;
+  for (auto const x : encoding().frequencies().inv_freq()) inv_freq.push_back(x);
+  for (auto const x : encoding().positions().of(1)) heights.push_back(x);
+  EXPECT_EQ(inv_freq, (std::vector<double>{1, 0.5}));
+  EXPECT_EQ(heights, (std::vector<std::int64_t>{3, 4}));
+}
+
 TEST(m_rope, of_text_alone_is_rope_bit_for_bit) {
   std::vector<std::int64_t> const indices{0, 9, 10, 1, 11, 1'000'003};
   auto const text = axis_position_builder<>().text(10);

@@ -21,18 +21,6 @@ namespace {
 
 using namespace posenc;
 
-// Without a way back for gradients.
-struct acting_on_queries_and_keys {
-  struct prepared {
-    void encode_queries(auto const&, std::size_t) const {}
-    void encode_keys(auto const&, std::size_t) const {}
-  };
-  template <class>
-  prepared prepare(positions_view) const {
-    return {};
-  }
-};
-
 auto squashed_and_shifted() {
   return remapped(
       xpos<halves>(geometric(8, 1e4)), [](std::int64_t t) { return t / 4; },
@@ -102,7 +90,7 @@ TEST(remapped, changes_nothing_where_a_map_or_the_inner_encoding_throws) {
   EXPECT_TRUE(numbers::same_bits(x, y));
 }
 
-struct of_four_heads : acting_on_queries_and_keys {
+struct of_four_heads : site_2::forward_only {
   std::size_t heads() const { return 4; }
 };
 
@@ -150,8 +138,8 @@ TEST(remapped, the_inner_encoding_is_given_the_first_token_and_head) {
 TEST(remapped, gradients_are_pulled_back_by_the_transpose_where_the_inner_encoding_can) {
   transposed::pulls_back_by_the_transpose(squashed_and_shifted(), 8, {0, 7, 1000, -8});
   using map = std::int64_t (*)(std::int64_t);
-  static_assert(!pulls_back_queries_and_keys<remapped<acting_on_queries_and_keys, map, map>>);
-  static_assert(detail::encoding_check<remapped<acting_on_queries_and_keys, map, map>>::passed);
+  static_assert(!pulls_back_queries_and_keys<remapped<site_2::forward_only, map, map>>);
+  static_assert(detail::encoding_check<remapped<site_2::forward_only, map, map>>::passed);
 }
 
 TEST(remapped, obeys_the_laws_of_its_site) {

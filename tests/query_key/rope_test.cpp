@@ -94,6 +94,16 @@ TEST(rope, frequencies_are_those_given) {
   EXPECT_EQ(encoding.frequencies().attention_factor(), 1.5);
 }
 
+TEST(rope, frequencies_and_rows_of_a_temporary_can_be_read_in_a_loop) {
+  frequencies const f({1, 0.5, 0});
+  std::vector<double> inv_freq, cosines;
+  for (auto const x : rope<halves>(f).frequencies().inv_freq()) inv_freq.push_back(x);
+  for (auto const x : rope<halves>(f).prepare<double>(std::vector{0}).rows().cos(0))
+    cosines.push_back(x);
+  EXPECT_EQ(inv_freq, (std::vector<double>{1, 0.5, 0}));
+  EXPECT_EQ(cosines, (std::vector<double>{1, 1, 1}));
+}
+
 TEST(p_rope, rotates_the_published_number_of_pairs_at_the_frequencies_of_rope) {
   for (auto const& [p, head_dim, published, exact] : golden::p_rope_counts) {
     auto const encoding = p_rope<halves>(head_dim, 1e4, p);

@@ -204,6 +204,13 @@ TEST(xpos, keys_leave_the_range_of_half_where_queries_do_not) {
   }
 }
 
+TEST(xpos, frequencies_of_a_temporary_can_be_read_in_a_loop) {
+  std::vector<double> inv_freq;
+  for (auto const x : xpos<halves>(frequencies({1, 0.5})).frequencies().inv_freq())
+    inv_freq.push_back(x);
+  EXPECT_EQ(inv_freq, (std::vector<double>{1, 0.5}));
+}
+
 TEST(xpos, gradients_are_pulled_back_by_the_transpose) {
   std::vector<std::int64_t> const positions{100, 3, -7, 400};
   transposed::pulls_back_by_the_transpose(xpos<halves>(geometric(6, 1e4), {.center = 100}), 6,

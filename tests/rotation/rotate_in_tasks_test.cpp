@@ -1,4 +1,4 @@
-#include "posenc/rotation/rotate.hpp"
+#include "posenc/rotation/rotate_in_tasks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,6 +15,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -368,6 +369,15 @@ TEST(cos_sin_rows, are_shown_by_a_view) {
   EXPECT_EQ(view.sin(2).data(), rows.sin(2).data());
 }
 
+TEST(cos_sin_rows, of_a_temporary_can_be_read_in_a_loop) {
+  cos_sin_rows<float> const rows(frequencies({1, 0.5}), std::vector{3});
+  auto const temporary = [&] { return rows; };
+  static_assert(std::is_same_v<decltype(temporary().cos(0)), std::vector<float>>);
+  static_assert(std::is_same_v<decltype(temporary().sin(0)), std::vector<float>>);
+  EXPECT_TRUE(std::ranges::equal(temporary().cos(0), rows.cos(0)));
+  EXPECT_TRUE(std::ranges::equal(temporary().sin(0), rows.sin(0)));
+}
+
 TEST(cos_sin_rows, a_slice_shows_the_same_tokens) {
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{3, 1, 4, 1, 5});
   for (std::size_t first = 0; first <= 5; ++first)
@@ -485,6 +495,13 @@ TEST(row_maker, writes_the_rows_of_cos_sin_rows_to_the_bit) {
     writes_the_rows_of<std::uint16_t, double>(maker, f, {5, 65'535});
     writes_the_rows_of<std::uint64_t, float>(maker, f, {5, std::uint64_t{1} << 62});
   }
+}
+
+TEST(row_maker, frequencies_of_a_temporary_can_be_read_in_a_loop) {
+  std::vector<double> inv_freq;
+  for (auto const x : row_maker(frequencies({1, 0.5})).frequencies().inv_freq())
+    inv_freq.push_back(x);
+  EXPECT_EQ(inv_freq, (std::vector<double>{1, 0.5}));
 }
 
 TEST(row_maker, rows_rotate) {

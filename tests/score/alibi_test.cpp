@@ -19,6 +19,7 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "rejects.hpp"
+#include "score/rows.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -38,6 +39,12 @@ TEST(alibi, slopes_of_up_to_16_heads_are_the_published_ones) {
       EXPECT_NEAR(encoding.slopes()[h], slopes[h], tolerance_of_slope(slopes[h]))
           << "head " << h << " of " << heads;
   }
+}
+
+TEST(alibi, slopes_of_a_temporary_can_be_read_in_a_loop) {
+  std::vector<double> slopes;
+  for (auto const slope : alibi::with_slopes({0.5, 0.25}).slopes()) slopes.push_back(slope);
+  EXPECT_EQ(slopes, (std::vector<double>{0.5, 0.25}));
 }
 
 TEST(alibi, slopes_of_every_head_count_match_the_published_rule) {
@@ -225,24 +232,7 @@ TEST(alibi, bad_settings_are_rejected) {
 
 TEST(alibi,
      a_head_without_a_slope_or_keys_without_positions_are_rejected_and_the_scores_left_alone) {
-  alibi const encoding(4);
-  std::vector<std::int64_t> const positions{0, 1, 2};
-  auto const before = numbers::random<float>(3);
-  auto scores = before;
-  auto const rejected = [&](std::size_t head, std::size_t count) {
-    return message_of([&] {
-      posenc::adjust_scores(
-          encoding, score_row<float>{scores, head, 2, positions_view(positions).first(count), {}});
-    });
-  };
-  EXPECT_EQ(rejected(4, 3), "posenc: adjust_scores: the head must be below 4, got 4");
-  EXPECT_EQ(
-      rejected(0, 2),
-      "posenc: adjust_scores: there must be one position per key, got 2 positions for 3 keys");
-  EXPECT_EQ(
-      rejected(0, 0),
-      "posenc: adjust_scores: there must be one position per key, got 0 positions for 3 keys");
-  EXPECT_TRUE(numbers::same_bits(scores, before));
+  rows::of_other_heads_or_keys_are_refused("adjust_scores", alibi(4), 4);
 }
 
 TEST(alibi, obeys_the_laws_of_its_site) {

@@ -56,6 +56,12 @@ void follows(E const& encoding, Oracle const& oracle) {
   });
 }
 
+TEST(kerple_log, what_a_temporary_has_learned_can_be_read_in_a_loop) {
+  std::vector<double> rates;
+  for (auto const& head : kerple_log({{0.5, 0.25}, {0.5, 2}}).learned()) rates.push_back(head.rate);
+  EXPECT_EQ(rates, (std::vector<double>{0.25, 2}));
+}
+
 TEST(kerple_log, falls_by_p_times_the_logarithm_of_1_and_a_distances) {
   follows(log_kernel, oracle::kerple_log_bias);
 }

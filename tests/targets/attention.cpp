@@ -1,4 +1,4 @@
-// The reference attention, compiled for each instruction set, each with its own ENTRY.
+// Attention, compiled for each instruction set, each with its own ENTRY.
 #include <cstddef>
 #include <utility>
 #include <vector>

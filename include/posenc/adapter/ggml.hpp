@@ -23,15 +23,15 @@ struct ggml_row_range {
   std::size_t first, last;  ///< [first, last)
 };
 
-/// Some heads of some neighbouring tokens of a batch.
+/// A range of heads of a range of tokens of a batch.
 struct ggml_block {
   std::size_t batch;          ///< its index
   std::size_t token, tokens;  ///< the first, and how many
-  std::size_t head, heads;    ///< likewise, of each token
+  std::size_t head, heads;    ///< the first, and how many, of each token
 };
 
 /// A view of a tensor of heads: ne = {head_dim, heads, tokens, batches}, nb = the distance in bytes
-/// of one of each to the next. Throws std::invalid_argument unless ne[0] is positive, no ne is
+/// from one to the next of each. Throws std::invalid_argument unless ne[0] is positive, no ne is
 /// negative, nb[0] is the size of T and the other nb are multiples of it.
 template <storable T>
 class ggml_heads {
@@ -187,7 +187,7 @@ void ggml_rope(row_cache& cache, ggml_rope_call const& call, ggml_heads<S> const
   detail::require(call.positions != nullptr, "ggml_rope: positions must not be null");
   detail::require_ggml_rope(p, source.head_dim());
 
-  // Rows of the tokens that the range has: some of one batch, or all.
+  // Rows of the tokens of the range: a part of one batch, or all.
   auto const first = range.first / source.heads(), last = (range.last - 1) / source.heads();
   auto const tokens = source.tokens();
   bool const one_batch = first / tokens == last / tokens;

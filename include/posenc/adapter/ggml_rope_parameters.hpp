@@ -28,7 +28,7 @@ struct ggml_rope_parameters {
   float ext_factor = 0;                       ///< how much of YaRN: 0 none
   float attn_factor = 1;                      ///< on cosines and sines
   float beta_fast = 32;                       ///< as yarn_scaling has it
-  float beta_slow = 1;                        ///< likewise
+  float beta_slow = 1;                        ///< as yarn_scaling has it
   std::array<std::int32_t, 4> sections = {};  ///< pairs of t, h, w, e: of MROPE, VISION, IMROPE
   std::int32_t n_offs = 0;                    ///< the first dim that is rotated
 

@@ -18,8 +18,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The key of a value: the bytes that determine it, one part after another. Parts are not told
-/// apart: let the first say what the value is, and how long those parts are whose size varies.
+/// The key of a value: the bytes that determine it, one part after another. They do not say
+/// where a part ends: let the first say what the value is, and the sizes of parts that vary.
 using content_parts = std::span<std::span<std::byte const> const>;
 
 namespace detail {
@@ -127,8 +127,9 @@ class row_cache {
   /// The rows of `content` if they are kept, else null.
   cos_sin_rows<float> const* find(content_parts content) noexcept { return rows_.find(content); }
 
-  /// A maker, for ops that have nowhere to keep a model's frequencies either: to make it takes some
-  /// ten microseconds. make() returns axis_row_maker. Valid until the next call of this function.
+  /// A maker, for ops that have nowhere to keep a model's frequencies either: it takes about ten
+  /// microseconds to make. make() returns axis_row_maker. Valid until the next call of this
+  /// function.
   template <std::invocable Make>
   axis_row_maker const& maker(content_parts content, Make const& make) {
     if (auto const* kept = makers_.find(content)) return *kept;

@@ -28,7 +28,7 @@ struct context_bounds {
   double longest_wavelength;
 };
 
-/// Of any frequencies: RoPE's, p-RoPE's, or those of a context-extension rule. O(reach * pairs).
+/// Of any frequencies: RoPE's, p-RoPE's, or a context-extension rule's. O(reach * pairs).
 /// Throws std::invalid_argument unless reach is positive.
 inline context_bounds context_bound(frequencies const& f, std::size_t reach) {
   detail::require(reach > 0, "context_bound: reach must be positive, got 0");
@@ -73,7 +73,7 @@ struct cosine_sum {
 ///
 /// The bases that hold for a length are no interval: with dim 128, 11587.5 holds for 2048 tokens
 /// and 12000 does not, so ask context_bound of the base that is used. This walks up from 1, past
-/// all bases for which some distance is negative for certain: no smaller base holds, but for sets
+/// all bases for which a distance is negative for certain: no smaller base holds, but for sets
 /// of bases narrower than one part in 10^7. Published values are rounded to two digits, not all of
 /// which hold. Time: 0.3 s for 8192 tokens and dim 128, 2 s for 32768. Throws std::invalid_argument
 /// unless dim is even and at least 4, and length positive and at most 2^24.

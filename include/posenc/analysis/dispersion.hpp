@@ -35,7 +35,7 @@ inline void require_row(char const* function, double spread, std::size_t keys) {
 }  // namespace detail
 
 /// Softmax disperses: weights of scores within a spread fall as 1 / n. The published bounds are
-/// those of [Velickovic 2024, Lemma 2.1]; `most` and `least` are attained. Throws
+/// of [Velickovic 2024, Lemma 2.1]; `most` and `least` are attained. Throws
 /// std::invalid_argument unless spread is finite and at least 0 and there is a key.
 inline weight_bounds dispersion(double spread, std::size_t keys) {
   detail::require_row("dispersion", spread, keys);
@@ -94,8 +94,8 @@ struct row_dispersion {
 
 /// Of a row of scores, of float or double, with -infinity for masked keys, under what acts on
 /// softmax in an encoding, by the head and the query's position where it looks at these. What a
-/// sink takes is not counted. Throws std::invalid_argument unless some key is not masked and all
-/// scores that are not are finite, and as the encoding does.
+/// sink takes is not counted. Throws std::invalid_argument unless a key is not masked and all
+/// scores that are not masked are finite, and as the encoding does.
 template <row_of_scores Row, class Encoding>
 row_dispersion dispersion(Row const& scores, Encoding const& encoding, std::size_t head = 0,
                           std::int64_t query_position = 0) {
@@ -121,7 +121,7 @@ row_dispersion dispersion(Row const& scores, Encoding const& encoding, std::size
       entropy,    largest,    smallest,      dispersion(std::abs(beta) * (high - low), row.size())};
 }
 
-/// The same of the sharpest row of a spread: what a rule can do at most. O(1). Throws as above.
+/// Of the sharpest row of a spread: what a rule can do at most. O(1). Throws as above.
 template <class Encoding>
 row_dispersion dispersion(double spread, std::size_t keys, Encoding const& encoding) {
   auto const plain = sharpest_row(spread, keys);

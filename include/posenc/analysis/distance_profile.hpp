@@ -36,8 +36,7 @@ struct profile_settings {
   std::size_t heads = 1;       ///< heads of the encoding; all have the same q and k
   std::size_t range = 4096;    ///< distances 0 .. range - 1
   std::variant<all_ones, gaussian> inputs = all_ones{};  ///< what q and k are made of
-  /// Each is scored with so many neighbours: all of them, range, where keys count for each other
-  /// (cope).
+  /// Keys that are scored together; `range` where keys count for each other (cope).
   std::size_t keys_at_once = 128;
 };
 
@@ -49,7 +48,7 @@ struct distance_profile {
   running_moments inverse_temperature;  ///< of the rows
 };
 
-/// The reference attention of one query to a key at every distance from 0 to range - 1. Calls
+/// Attention of one query to a key at every distance from 0 to range - 1. Calls
 /// progress(done, total) after every keys_at_once keys. Memory: 80 + 8 heads bytes per distance,
 /// and these keys. Throws std::invalid_argument unless head_dim, heads, range, samples and
 /// keys_at_once are positive and rho is in [-1, 1], and as the encoding does.
@@ -143,12 +142,17 @@ struct attention_map {
   std::vector<double> weights;  ///< [heads][query][key]
 
   /// Of a query and all keys. Precondition, not checked: head < heads, query < length.
-  std::span<double const> row(std::size_t head, std::size_t query) const noexcept {
+  std::span<double const> row(std::size_t head, std::size_t query) const& noexcept {
     return std::span(weights).subspan((head * length + query) * length, length);
+  }
+  /// Of a temporary.
+  std::vector<double> row(std::size_t head, std::size_t query) && {
+    auto const all = row(head, query);
+    return {all.begin(), all.end()};
   }
 };
 
-/// The weights of the reference attention, averaged over samples. Gaussian queries and keys have a
+/// The weights of attention, averaged over samples. Gaussian queries and keys have a
 /// common part c, so that each q_t and each k_s correlate by rho at any two positions, and each
 /// score has the moments of correlated_score:
 ///

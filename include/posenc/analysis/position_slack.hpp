@@ -33,8 +33,8 @@ inline double largest_change(frequencies const& f, std::span<double const> budge
 ///     sum_i 2 b_i sin(min(t inv_freq_i, pi) / 2) <= share sum_i b_i,   b_i = A^2 |q_i| |k_i|
 ///
 /// b_i is the budget of pair i (score_by_frequency), A the attention factor. The distance is not in
-/// it: a far key is as free as a near one. While no pair turns by more than half a turn, some
-/// phases of q and k attain the sum, at any distance; each pair always can by itself.
+/// it: a far key is as free as a near one. While no pair rotates by more than half a turn,
+/// there are phases of q and k that attain the sum, at any distance; each pair alone always can.
 /// [follows from b_i cos((r + t) inv_freq_i + c) - b_i cos(r inv_freq_i + c)]
 ///
 /// Infinite if even half a turn of every pair changes less, as where most of the budget is in pairs

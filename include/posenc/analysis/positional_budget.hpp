@@ -20,7 +20,7 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// Those that rotate, the fastest first.
+/// The pairs that rotate, the fastest first.
 inline std::vector<std::size_t> fastest_pairs(frequencies const& f) {
   std::vector<std::size_t> pairs;
   for (std::size_t i = 0; i < f.pairs(); ++i)
@@ -52,10 +52,10 @@ struct positional_budget_result {
 ///
 /// [Barbero 2024, Theorem 5.3] has m = 1, but one frequency almost returns (near_recurrences): of 1
 /// radian a token, a weight of 0.99 takes a score of 2.5e9 among 8192 tokens, and of base 1e4 and
-/// head_dim 128 the 9 fastest pairs together take 26.5. Scores are those softmax sees, scaled by 1
-/// / sqrt(head_dim). Relative error: 1e-9, of one pair that almost returns; else 1e-12. Time:
+/// head_dim 128 the 9 fastest pairs together take 26.5. Scores are as softmax sees them, scaled by
+/// 1 / sqrt(head_dim). Relative error: 1e-9, of one pair that almost returns; else 1e-12. Time:
 /// rotated pairs * length * 0.04 us. Throws std::invalid_argument unless length is at least 2,
-/// distance below length, weight in (0, 1), a frequency above 0, and some score gives the weight.
+/// distance below length, weight in (0, 1), a frequency above 0, and a score that gives the weight.
 inline positional_budget_result positional_budget(frequencies const& f, std::size_t length,
                                                   double weight, std::size_t distance = 0) {
   detail::require(length >= 2, "positional_budget: length must be at least 2, got ", length);

@@ -15,7 +15,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// Which pairs of keys are exchanged, and how they are weighed.
 struct positional_symbolic_settings {
-  std::size_t exchanges = 4096;  ///< at most: all pairs of keys, or so many, evenly among them
+  std::size_t exchanges = 4096;  ///< at most: all pairs of keys, or this many, evenly among them
   double temperature = 0.05;     ///< of the mean over exchanges: 0.05 of weight is a factor of e
 };
 

@@ -70,8 +70,8 @@ using float_angles = rounded_angles<float, float>;  ///< Hugging Face, vLLM
 
 /// ggml: theta_0 = float(position), theta_i = float(theta_(i-1) * theta_scale) with theta_scale =
 /// float(base^(-1 / pairs)), each divided by its freq_factor in float. Errors add up from pair to
-/// pair. [ggml, ggml_rope_cache_init] The factors are those that make geometric(2 pairs, base) the
-/// given frequencies; 1 for these themselves.
+/// pair. [ggml, ggml_rope_cache_init] The factors make geometric(2 pairs, base) the given
+/// frequencies.
 struct ggml_angles {
   double base;  ///< of the geometric frequencies
 

@@ -99,7 +99,7 @@ score_by_frequencies score_by_frequency(Q const& query, K const& key, frequencie
   return result;
 }
 
-/// Pairs that turn alike within a context.
+/// Pairs with a similar number of turns within a context.
 struct score_band {
   std::size_t pairs = 0;  ///< how many there are
   double score = 0;       ///< the sum of their scores

@@ -1,4 +1,4 @@
-// How far slow pairs turn within a context, and which fraction of pairs p-RoPE may rotate for it.
+// How far slow pairs rotate within a context, and which fraction of pairs p-RoPE may rotate for it.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ struct semantic_robustness_result {
 
 /// A pair that carries meaning should score the same two tokens alike at any distance: RoPE leaves
 /// cos(r inv_freq) of the score that q and k of one direction have at distance 0. In a long context
-/// every pair that rotates turns it into its opposite (length_of_wrong_token); pairs of frequency 0
+/// every pair that rotates makes it its opposite (length_of_wrong_token); pairs of frequency 0
 /// keep it (p-RoPE). The lowest cosine is over all distances up to length - 1, fractional ones too.
 /// Throws std::invalid_argument unless length is positive and cosine is in [-1, 1].
 inline semantic_robustness_result semantic_robustness(frequencies const& f, std::size_t length,
@@ -89,7 +89,7 @@ inline double suggest_fraction(double base, std::size_t length) {
   return std::clamp(std::log(turns) / std::log(base), 0.0, 1.0);
 }
 
-/// The same of frequencies in falling order.
+/// suggest_fraction of frequencies in falling order.
 struct fraction_suggestion {
   std::size_t kept;  ///< pairs with a turn or more within the context
   double fraction;   ///< kept / pairs: truncated(f, fraction, exact_floor) keeps these

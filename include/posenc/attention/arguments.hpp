@@ -1,4 +1,5 @@
-// What attention is asked for: the options, and all that must hold before any work.
+// What attention is asked for and returns: options, the result, and all that must hold before any
+// work.
 #pragma once
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/heads_view.hpp"
@@ -33,6 +35,19 @@ struct attention_options {
   /// rows: gates, profiles. Query heads may share them, as they share kv heads.
   heads_view<float const> query_side = {nullptr, {0, 1, 1}};
   heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< of keys, likewise
+};
+
+/// Dense arrays; scores and weights are empty unless the options ask for them. A query that sees no
+/// key, or has scores of -infinity alone, has outputs of 0 and, without a sink, a log_sum_exp of
+/// -infinity; else that is finite, a logarithm beyond the range of doubles being the largest or
+/// lowest of them. Outputs and log_sum_exp lie as q does; scores and weights are one matrix per
+/// head, as papers draw them.
+template <std::floating_point T>
+struct attention_result {
+  std::vector<T> outputs;           ///< [queries][heads][value_dim]
+  std::vector<double> log_sum_exp;  ///< [queries][heads]: ln(e^sink + sum_s e^(beta score))
+  std::vector<T> scores;   ///< [heads][queries][keys], what site 4 sees: -infinity where masked
+  std::vector<T> weights;  ///< [heads][queries][keys]
 };
 
 /// Queries that are encoded already, and what has multiplied them; made by encoded(). Attention

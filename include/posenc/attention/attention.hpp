@@ -11,8 +11,8 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/block_attention.hpp"
-#include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/dense_heads.hpp"
+#include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/scheme.hpp"
@@ -29,9 +29,9 @@ namespace posenc::inline POSENC_TARGET {
 ///         attention(q, k, v, encoding, options, workspace);
 template <std::floating_point T>
 struct attention_workspace {
-  attention_result<T> result;                              ///< of the last call
-  std::vector<detail::attention_memory<T>> of_tasks;       ///< scratch memory, one part a task
-  detail::key_parts<T> of_parts;                           ///< the same, of parts of the keys
+  attention_result<T> result;                         ///< of the last call
+  std::vector<detail::attention_memory<T>> of_tasks;  ///< scratch memory, one part a task
+  detail::key_parts<T> of_parts;                      ///< the same, of parts of the keys
 };
 
 namespace detail {
@@ -56,8 +56,8 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
                                      attention_options const& options,
                                      attention_workspace<T>& workspace, auto const& step_for) {
   auto const q = heads_of(queries);
-  auto const given = checked_arguments<T>("attention", encoding, q.shape(), k.shape(),
-                                          v.shape(), options, scale_on(queries));
+  auto const given = checked_arguments<T>("attention", encoding, q.shape(), k.shape(), v.shape(),
+                                          options, scale_on(queries));
   auto const keys = to_read("attention", "keys", k);
   auto const values = to_read("attention", "values", v);
   static_assert(std::same_as<T, arithmetic_of<decltype(keys)>> &&

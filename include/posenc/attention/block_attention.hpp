@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
-#include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/executor.hpp"
@@ -23,19 +23,6 @@
 #include "posenc/softmax/softmax.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
-/// Dense arrays; scores and weights are empty unless the options ask for them. A query that sees no
-/// key, or has scores of -infinity alone, has outputs of 0 and, without a sink, a log_sum_exp of
-/// -infinity; else that is finite, a logarithm beyond the range of doubles being the largest or
-/// lowest of them. Outputs and log_sum_exp lie as q does; scores and weights are one matrix per
-/// head, as papers draw them.
-template <std::floating_point T>
-struct attention_result {
-  std::vector<T> outputs;           ///< [queries][heads][value_dim]
-  std::vector<double> log_sum_exp;  ///< [queries][heads]: ln(e^sink + sum_s e^(beta score))
-  std::vector<T> scores;   ///< [heads][queries][keys], what site 4 sees: -infinity where masked
-  std::vector<T> weights;  ///< [heads][queries][keys]
-};
 
 namespace detail {
 

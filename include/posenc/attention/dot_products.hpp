@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "posenc/attention/products.hpp"
 #include "posenc/attention/dense_heads.hpp"
+#include "posenc/attention/products.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q8_0.hpp"
@@ -15,7 +15,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/dot_groups.hpp"
 #include "posenc/decode/dot_kernels.hpp"
-#include "posenc/simd/for_dot_products.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

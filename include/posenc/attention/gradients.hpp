@@ -1,5 +1,4 @@
-// The reference attention in reverse: from the gradients of its outputs to those of queries, keys
-// and values.
+// Attention in reverse: from the gradients of its outputs to the gradients of q, k and v.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +10,8 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/backward_blocks.hpp"
 #include "posenc/attention/block_attention.hpp"
-#include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/dense_heads.hpp"
+#include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
@@ -57,9 +56,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   static_assert(through::scores,
                 "gradients need is_bias or backward_scores of an encoding that changes scores: see "
                 "adds_bias and pulls_back_scores in core/sites.hpp");
-  auto const given =
-      detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
-                                   keys.shape(), values.shape(), options);
+  auto const given = detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
+                                                  keys.shape(), values.shape(), options);
   auto const k = detail::to_read("attention_backward", "keys", keys);
   auto const v = detail::to_read("attention_backward", "values", values);
   auto const queries = given.queries, heads = given.heads, value_dim = given.value_dim;

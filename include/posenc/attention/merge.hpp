@@ -19,7 +19,8 @@ namespace posenc::inline POSENC_TARGET {
 /// only one part has them, even one without keys. Both results must be of the same queries, heads
 /// and values. Throws std::invalid_argument unless both have as many rows and outputs.
 template <std::floating_point T>
-attention_result<T> merge(attention_result<T> const& a, attention_result<T> const& b) {
+[[nodiscard]] attention_result<T> merge(attention_result<T> const& a,
+                                        attention_result<T> const& b) {
   auto const rows = a.log_sum_exp.size();
   detail::require(b.log_sum_exp.size() == rows && b.outputs.size() == a.outputs.size(),
                   "merge: both must have as many rows and outputs, got ", rows, " and ",

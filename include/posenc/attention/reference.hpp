@@ -11,6 +11,7 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/dense_heads.hpp"
 #include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/scheme.hpp"
@@ -20,19 +21,25 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// softmax(scale q k^T under the encoding) v, to read and to test against: shapes, options and
-/// errors are those of attention, which computes the same in blocks. Returns the outputs,
-/// [queries][heads][value_dim].
+/// softmax(scale q k^T under the encoding) v, to read and to test against: shapes, options, errors
+/// and results are those of attention, which computes the same in blocks.
 template <class Encoding>
-std::vector<double> reference_attention(heads_view<double const> const& q,
-                                        heads_view<double const> const& k,
-                                        heads_view<double const> const& v, Encoding const& encoding,
-                                        attention_options const& options = {}) {
+attention_result<double> reference_attention(heads_view<double const> const& q,
+                                             heads_view<double const> const& k,
+                                             heads_view<double const> const& v,
+                                             Encoding const& encoding,
+                                             attention_options const& options = {}) {
   static_assert(detail::encoding_check<Encoding>::passed && detail::site_1_check<Encoding>::passed);
   auto const in = detail::checked_arguments<double>("reference_attention", encoding, q.shape(),
                                                     k.shape(), v.shape(), options);
-  std::vector<double> queries, keys, of_far_queries, of_far_keys, scores(in.keys),
-      outputs(in.queries * in.heads * in.value_dim);
+  auto const rows = in.queries * in.heads;
+  std::vector<double> queries, keys, of_far_queries, of_far_keys, scores(in.keys);
+  attention_result<double> result{std::vector<double>(rows * in.value_dim),
+                                  std::vector<double>(rows, detail::negative_infinity<double>),
+                                  {},
+                                  {}};
+  if (options.keep_scores) result.scores.assign(rows * in.keys, detail::negative_infinity<double>);
+  if (options.keep_weights) result.weights.resize(rows * in.keys);
   auto q_rows = detail::copied<double>(queries, q), k_rows = detail::copied<double>(keys, k);
   auto q_far = q_rows, k_far = k_rows;
 
@@ -61,8 +68,9 @@ std::vector<double> reference_attention(heads_view<double const> const& q,
     }
   }
 
-  for (std::size_t i = 0; i < in.queries * in.heads; ++i) {
-    auto const t = i / in.heads, head = i % in.heads, kv_head = head / in.group;
+  for (std::size_t i = 0; i < rows; ++i) {
+    auto const t = i / in.heads, head = i % in.heads, kv_head = head / in.group,
+               of_head = (head * in.queries + t) * in.keys;  // scores and weights
     std::span<double const> const query = q_rows(t, head);
 
     // (3) scores: scale <q_t, k_s> + b(t, s); then the mask
@@ -88,8 +96,12 @@ std::vector<double> reference_attention(heads_view<double const> const& q,
     // (4) softmax: e^(beta x_s) / (e^sink + sum of e^(beta x))
     row_statistics row{.head = head, .query_position = in.query_positions[t]};
     for (std::size_t s = 0; s < in.keys; ++s) {
-      if (sees(s)) row.max = row.keys++ == 0 ? scores[s] : std::max(row.max, scores[s]);
+      if (!sees(s)) continue;
+      row.max = row.keys++ == 0 ? scores[s] : std::max(row.max, scores[s]);
+      if (options.keep_scores) result.scores[of_head + s] = scores[s];
     }
+    auto& log_sum_exp = result.log_sum_exp[i];
+    if constexpr (adds_sink<Encoding>) log_sum_exp = encoding.sink(head);
     if (row.keys == 0 || detail::is_negative_infinity(row.max)) continue;  // outputs of 0
     double sum = 0, weighted = 0;
     for (std::size_t s = 0; s < in.keys; ++s) {
@@ -100,19 +112,22 @@ std::vector<double> reference_attention(heads_view<double const> const& q,
     auto const beta = detail::inverse_temperature_of(encoding, row);
     double total = 0, top = beta * row.max;
     if constexpr (adds_sink<Encoding>)
-      top = std::max(top, encoding.sink(head)), total = std::exp(encoding.sink(head) - top);
+      top = std::max(top, log_sum_exp), total = std::exp(log_sum_exp - top);
     for (std::size_t s = 0; s < in.keys; ++s) {
       scores[s] = sees(s) ? std::exp(beta * scores[s] - top) : 0;
       total += scores[s];
     }
+    log_sum_exp = top + std::log(total);
 
     // outputs: sum of weights and values
     for (std::size_t s = 0; s < in.keys; ++s) {
-      for (std::size_t j = 0; j < in.value_dim && scores[s] != 0; ++j)
-        outputs[i * in.value_dim + j] += scores[s] / total * v(s, kv_head)[j];
+      auto const weight = scores[s] / total;
+      if (options.keep_weights) result.weights[of_head + s] = weight;
+      for (std::size_t j = 0; j < in.value_dim && weight != 0; ++j)
+        result.outputs[i * in.value_dim + j] += weight * v(s, kv_head)[j];
     }
   }
-  return outputs;
+  return result;
 }
 
 }  // namespace posenc

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
-#include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/sites.hpp"

@@ -7,10 +7,10 @@
 #include <span>
 #include <type_traits>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/codes.hpp"
 #include "posenc/simd/registers.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -58,14 +58,25 @@ struct e4m3_codes {
   /// Exact. Code: std::uint32_t, or a register of them.
   template <class Code>
   [[gnu::always_inline]] static constexpr auto number(Code const& code) noexcept {
-    using b = std::conditional_t<std::same_as<Code, std::uint32_t>, scalar_bits,
-                                 code_bits<typename code_lanes::number>>;
     Code const sign = (code & Code(0x80u)) << 24, shifted = (code & Code(0x7fu)) << 20,
                leading(least_normal);
     // Subnormal: the fraction behind a leading 1 of weight 2^-6, less 2^-6.
-    Code const subnormal = b::as_bits(b::as_number(shifted | leading) - b::as_number(leading)),
+    Code const subnormal = bits_as<std::uint32_t>(bits_as<float>(shifted | leading) -
+                                                  bits_as<float>(leading)),
                finite = where_below(shifted, Code(1u << 23), subnormal, shifted + Code(rebias));
-    return b::as_number(sign | where_below(Code(0x7eu << 20), shifted, Code(0x7fc0'0000u), finite));
+    return bits_as<float>(sign |
+                          where_below(Code(0x7eu << 20), shifted, Code(0x7fc0'0000u), finite));
+  }
+  /// 2^-8 times the numbers of Lanes::size codes.
+  template <class Lanes>
+  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* from) noexcept {
+    if constexpr (requires(typename Lanes::number x) { load_e4m3(from, x.data); }) {
+      typename Lanes::number x;
+      load_e4m3(from, x.data);
+      return x;
+    } else {
+      return number(load_codes<std::uint8_t, Lanes>(from)) * typename Lanes::number(0x1p-8f);
+    }
   }
   /// Some codes, each times the scale.
   [[gnu::always_inline]] static void read(std::byte const* from, std::span<float> x,

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/e4m3_codes.hpp"
 #include "posenc/cache/group_extremes.hpp"
 #include "posenc/core/compiler.hpp"
@@ -16,7 +15,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_8_bits.hpp"
+#include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/numbers.hpp"
 
@@ -53,23 +52,20 @@ struct e4m3 {
   float inverse = 0;                                ///< what numbers are; 0: 1 / scale
   e4m3_rounding rounding = e4m3_rounding::nearest;  ///< of x inverse
 
-  /// vLLM's scale, which divides numbers. Throws unless it and 1 / scale are finite and positive.
+  /// vLLM's scale, which divides numbers. Throws unless it and 1 / scale are finite and positive,
+  /// and it is below 2^120: 448 times a larger one is infinite.
   static e4m3 of_scale(float scale, e4m3_rounding rounding = e4m3_rounding::nearest) {
-    e4m3 const made{scale, 0, rounding};
-    made.check();
+    require_scale(scale, 1 / scale, scale);
     return {scale, 1 / scale, rounding};
   }
-  /// FlashInfer's scale, which multiplies numbers. Throws as of_scale does.
+  /// FlashInfer's scale, which multiplies numbers. Throws as of_scale(1 / scale) does.
   static e4m3 of_quant_scale(float scale) {
-    auto const other = of_scale(scale);
-    return {other.inverse, other.scale, e4m3_rounding::nearest};
+    require_scale(1 / scale, scale, scale);
+    return {1 / scale, scale, e4m3_rounding::nearest};
   }
 
-  /// Throws unless scale and inverse are finite and positive.
-  void check() const {
-    detail::require(is_finite(scale) && scale > 0 && is_finite(quant_scale()) && quant_scale() >= 0,
-                    "e4m3: the scale and its inverse must be finite and positive, got ", scale);
-  }
+  /// Throws unless scale and inverse are as of_scale takes them.
+  void check() const { require_scale(scale, quant_scale(), scale); }
   /// Of a head. Throws as check does.
   std::size_t bytes(std::size_t head_dim) const {
     check();
@@ -96,16 +92,17 @@ struct e4m3 {
   template <class Lanes>
   [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
                                                             std::size_t i) noexcept {
-    if constexpr (detail::loads_e4m3<Lanes>) {
-      return detail::e4m3_numbers<Lanes>(head + i);
-    } else {
-      return detail::each_lane<Lanes>([&](std::size_t n) {
-        return detail::e4m3_codes::number(std::to_integer<std::uint32_t>(head[i + n])) * 0x1p-8f;
-      });
-    }
+    return detail::e4m3_codes::load<Lanes>(head + i);
   }
   /// Of every head.
   float factor() const noexcept { return scale * 256; }
+
+ private:
+  static void require_scale(float scale, float inverse, float given) {
+    detail::require(is_finite(scale) && scale > 0 && is_finite(inverse) && inverse >= 0,
+                    "e4m3: the scale and its inverse must be finite and positive, got ", given);
+    detail::require(scale < 0x1p120f, "e4m3: the scale must be below 2^120, got ", scale);
+  }
 };
 
 /// DeepSeek V4's page of keys (which are values too) [vLLM, fp8_ds_mla; sglang]. A head has all

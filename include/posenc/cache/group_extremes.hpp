@@ -10,10 +10,10 @@
 #include <span>
 #include <type_traits>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/format.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/registers.hpp"
 
@@ -66,9 +66,9 @@ template <class Arch, class Batch = xsimd::batch<float, Arch>>
 requires requires(Batch x) { zip(x.data, x.data); }
 [[gnu::always_inline]] inline auto zipped(xsimd::batch<std::int32_t, Arch> const& x,
                                           xsimd::batch<std::int32_t, Arch> const& y) noexcept {
-  Batch a = number_of(x), b = number_of(y);
+  Batch a = bits_as<float>(x), b = bits_as<float>(y);
   zip(a.data, b.data);
-  return greater(signed_bits(a), signed_bits(b));
+  return greater(bits_as<std::int32_t>(a), bits_as<std::int32_t>(b));
 }
 #endif
 
@@ -76,7 +76,7 @@ requires requires(Batch x) { zip(x.data, x.data); }
 /// integers are made of a number, and each kind has its greatest.
 template <std::size_t Kinds>
 struct greatest_of {
-  using integers = decltype(signed_bits(group_numbers()));
+  using integers = decltype(bits_as<std::int32_t>(group_numbers()));
   integers kind[Kinds];  ///< the greatest of each kind, one per group
   std::size_t step;      ///< group i has lane i * step
 
@@ -103,7 +103,7 @@ struct greatest_of {
       integers found[Kinds];
       for (auto& of : found) of = integers(-0x7fff'ffff - 1);
       auto const take = [&](float const* from) POSENC_INLINED {
-        auto const made = make(signed_bits(code_lanes::load(from)));
+        auto const made = make(bits_as<std::int32_t>(code_lanes::load(from)));
         for (std::size_t k = 0; k < Kinds; ++k) found[k] = greater(found[k], made[k]);
       };
       for (std::size_t j = 0; j < whole; j += size) take(x + j);
@@ -161,7 +161,7 @@ struct largest_magnitudes {
       return std::array{bits & std::remove_cvref_t<decltype(bits)>(0x7fff'ffff)};
     };
     greatest_of<1> const found(groups, magnitude);
-    most = number_of(found.kind[0]), step = found.step;
+    most = bits_as<float>(found.kind[0]), step = found.step;
   }
 };
 /// Of one group.
@@ -184,8 +184,8 @@ struct group_ranges {
       return std::array{place, I(~place)};  // ~ turns the order round
     };
     greatest_of<2> const found(groups, both);
-    most = number_of(ordered(found.kind[0])), step = found.step;
-    least = number_of(ordered(decltype(found.kind[0])(~found.kind[1])));
+    most = bits_as<float>(ordered(found.kind[0])), step = found.step;
+    least = bits_as<float>(ordered(decltype(found.kind[0])(~found.kind[1])));
   }
 };
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/group_extremes.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/compiler.hpp"
@@ -17,7 +16,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_8_bits.hpp"
+#include "posenc/simd/codes.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -71,7 +70,7 @@ struct u8_per_head {
   void decode(std::byte const* from, std::span<float> head) const noexcept {
     auto const scale = detail::number_at<float>(from), zero = detail::number_at<float>(from + 4);
     detail::read_codes(from + 8, head, [&](auto const& code) POSENC_INLINED {
-      auto const number = detail::unsigned_number(code);
+      auto const number = detail::float_of(code);
       return detail::product(number - decltype(number)(zero), scale);
     });
   }

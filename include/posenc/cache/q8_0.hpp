@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/group_extremes.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/format.hpp"
@@ -14,7 +13,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_8_bits.hpp"
+#include "posenc/simd/codes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -29,7 +29,7 @@ void require_keys(char const* what, score_row<T> const& row) {
           ": there must be one position per key, got ", row.key_positions.size(), " positions for ",
           row.scores.size(), " keys");
 }
-/// Likewise, and unless the row's head is one of `heads`.
+/// Throws too unless the row's head is one of `heads`.
 template <class T>
 void require_row(char const* what, score_row<T> const& row, std::size_t heads) {
   require(row.head < heads, what, ": the head must be below ", heads, ", got ", row.head);

@@ -87,7 +87,7 @@ T stored(T x) noexcept {
 #endif
 }
 
-/// The same of all lines of some numbers.
+/// Asks for all cache lines of numbers.
 template <class T>
 void prefetch_numbers(std::span<T> numbers) noexcept {
   for (std::size_t i = 0; i < numbers.size(); i += 64 / sizeof(T))

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <type_traits>
@@ -32,7 +33,10 @@ class task {
 };
 
 /// executor(n, task) calls task(i) once for each i in [0, n), in any order, on any threads, and
-/// returns when all have. An engine's own pool is one:
+/// returns when all have returned and the caller sees what they wrote. Other calls are an error,
+/// thrown when it has returned: by then heads may be written. An executor that throws must have
+/// stopped: a task that still runs, or begins later, uses the memory of a call that is over.
+/// An engine's own pool is an executor:
 ///
 ///     [&](std::size_t n, posenc::task run) { pool.parallel_for(n, run); }
 ///
@@ -73,25 +77,44 @@ constexpr part part_of(std::size_t count, std::size_t i, std::size_t n) noexcept
   return {each * i + std::min(i, more), each + (i < more ? 1 : 0)};
 }
 
+/// A hash of i. Calls are of each i once if their hashes have the sum of the hashes of 0 to n - 1.
+constexpr std::uint32_t hash_of_task(std::size_t i) noexcept {
+  auto const mixed = static_cast<std::uint32_t>(i + 1) * 0x9e37'79b9u;
+  return (mixed ^ mixed >> 15) * 0x85eb'ca6bu;
+}
+
 /// Runs work(i) in every task, and rethrows the first exception of one.
 template <class Executor>
 void run_tasks(tasks<Executor> const& split, auto const& work) {
-  if (split.count() == 1) return work(std::size_t{0});
+  auto const n = split.count();
+  if (n == 1) return work(std::size_t{0});
+  std::atomic<std::uint32_t> calls = 0, hashes = 0;
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
   std::atomic_flag failed;
   std::exception_ptr error;
-  auto const guarded = [&](std::size_t i) noexcept {
+  auto const run = [&](std::size_t i) noexcept {
     try {
       work(i);
     } catch (...) {
       if (!failed.test_and_set()) error = std::current_exception();
     }
   };
-  split(task(guarded));
-  if (error) std::rethrow_exception(error);
 #else
-  split(task(work));
+  auto const& run = work;
 #endif
+  auto const counted = [&](std::size_t i) noexcept {
+    calls.fetch_add(1, std::memory_order_relaxed);
+    hashes.fetch_add(hash_of_task(i), std::memory_order_relaxed);
+    if (i < n) run(i);
+  };
+  split(task(counted));
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+  if (error) std::rethrow_exception(error);
+#endif
+  std::uint32_t of_each = 0;
+  for (std::size_t i = 0; i < n; ++i) of_each += hash_of_task(i);
+  require(calls == n && hashes == of_each, "tasks: the executor must call task(i) once for each i ",
+          "in [0, ", n, "), got ", calls.load(), " calls, not one each");
 }
 
 /// The caller runs the one task.

@@ -81,7 +81,7 @@ template <class Number>
   std::memcpy(to, &x, sizeof x);
 }
 
-/// Some heads to be encoded: where their numbers are, and where codes and scales go. Strides lead
+/// Heads to be encoded: where their numbers are, and where codes and scales go. Strides lead
 /// from head to head, those of codes and scales in bytes.
 struct heads_to_encode {
   float const* numbers;
@@ -108,7 +108,7 @@ struct heads_to_encode {
   }
 };
 
-/// Encodes some heads, all in one call where the format has that.
+/// Encodes heads, all in one call where the format has that.
 template <cache_format F>
 void encode(F const& format, heads_to_encode& heads) noexcept {
   if constexpr (requires { format.encode_some(heads); }) {

@@ -84,10 +84,11 @@ class heads_view<Format, Address> {
                   std::ptrdiff_t stride) const noexcept requires(!reads) {
     if (!has(token) || count == 0) return;
     auto const at = [&](auto const& x) { return reinterpret_cast<std::byte*>(x.at(token, head)); };
-    detail::heads_to_encode some({numbers, head_dim_}, at(codes_));
-    if constexpr (is_scaled) some.scales = at(scales_), some.scales_stride = scales_.head_stride();
-    some.stride = stride, some.count = count, some.to_stride = codes_.head_stride();
-    detail::encode(format_, some);
+    detail::heads_to_encode batch({numbers, head_dim_}, at(codes_));
+    if constexpr (is_scaled)
+      batch.scales = at(scales_), batch.scales_stride = scales_.head_stride();
+    batch.stride = stride, batch.count = count, batch.to_stride = codes_.head_stride();
+    detail::encode(format_, batch);
   }
   /// The bytes of a head. Not checked: the token has a slot.
   std::byte const* codes(std::size_t token, std::size_t head) const noexcept {
@@ -116,6 +117,7 @@ class heads_view<Format, Address> {
     if constexpr (is_scaled) slice.scales_.narrow_tokens(first, count);
     return slice;
   }
+  /// As those of numbers.
   heads_view slice_heads(std::size_t first, std::size_t count) const {
     auto slice = *this;
     slice.codes_.narrow_heads(first, count);
@@ -131,9 +133,9 @@ class heads_view<Format, Address> {
   /// Where codes, and scales that are elsewhere, are in memory.
   auto addresses() const noexcept {
     if constexpr (is_scaled) {
-      return std::array{codes_, scales_};
+      return std::array{&codes_, &scales_};
     } else {
-      return std::array{codes_};
+      return std::array{&codes_};
     }
   }
 

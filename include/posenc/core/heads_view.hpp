@@ -132,7 +132,7 @@ class heads_view<T, Address> : public Address::template of<T> {
     return reinterpret_cast<std::byte const*>(this->at(token, head));
   }
   /// Where the heads are in memory.
-  std::array<address, 1> addresses() const noexcept { return {*this}; }
+  std::array<address const*, 1> addresses() const noexcept { return {this}; }
 };
 
 template <class T>

@@ -60,10 +60,10 @@ struct strided_memory {
   }
   /// What comes again every `period` bytes: a stride that is a multiple leads to nothing new.
   memory_range within(std::uintptr_t period) const noexcept {
-    auto some = *this;
-    for (auto& each : some.of_head)
+    auto once = *this;
+    for (auto& each : once.of_head)
       if (each.stride % period == 0) each.stride = 0;
-    return some.all();
+    return once.all();
   }
 };
 
@@ -104,9 +104,9 @@ bool same_address(A const& a, B const& b) noexcept {
 template <class A, class B>
 bool may_overlap(A const& a, B const& b) noexcept {
   if constexpr (requires { a.addresses(), b.addresses(); }) {
-    for (auto const& x : a.addresses())
-      for (auto const& y : b.addresses())
-        if (addresses_overlap(x, y)) return true;
+    for (auto const* const x : a.addresses())
+      for (auto const* const y : b.addresses())
+        if (addresses_overlap(*x, *y)) return true;
   }
   return false;
 }
@@ -121,7 +121,7 @@ bool same_heads(A const& a, B const& b) noexcept {
     auto const of_a = a.addresses();
     auto const of_b = b.addresses();
     for (std::size_t i = 0; i < of_a.size(); ++i)
-      if (!same_address(of_a[i], of_b[i])) return false;
+      if (!same_address(*of_a[i], *of_b[i])) return false;
     return true;
   }
   return false;

@@ -216,7 +216,7 @@ class scheme {
   }
 
  private:
-  // Of those that `act` takes.
+  // Calls act(encoding) for each that it takes.
   void for_each(auto&& act) const {
     auto const of_one = [&](auto const& e) {
       if constexpr (requires { act(e); }) act(e);

@@ -16,82 +16,15 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
-#include <utility>
 
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/positions.hpp"
 #include "posenc/core/score_row.hpp"
+#include "posenc/core/site_functions.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 // clang-format off
-
-namespace detail {
-
-template <class E, class T>
-concept embeds =
-    requires(E const& e, heads_view<T> const x, positions_view const at) { e.embed(x, at); };
-template <class E, class T>
-concept prepares = requires(E const& e, positions_view const at) { e.template prepare<T>(at); };
-
-/// What an encoding of site 2 has prepared, to compute with in T.
-template <class E, class T>
-using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positions_view()));
-
-/// Site 2 of what is prepared: NAME(p, x, token, head) calls p.NAME, without the head where all
-/// heads are alike. `token` and `head`, of keys a kv head, are the indices of the view's first.
-/// DOES_WHAT<P, T>: p has NAME for heads of T.
-#define POSENC_SITE_2(NAME, DOES, WHAT)                                                         \
-  void NAME(auto const& p, auto const& x, std::size_t token, std::size_t head)                  \
-    requires(requires { p.NAME(x, token, head); } || requires { p.NAME(x, token); }) {          \
-    if constexpr (requires { p.NAME(x, token, head); })                                         \
-      p.NAME(x, token, head);                                                                   \
-    else                                                                                        \
-      p.NAME(x, token);                                                                         \
-  }                                                                                             \
-  template <class P, class T>                                                                   \
-  concept DOES##_##WHAT = requires(P const& p, heads_view<T> x) { detail::NAME(p, x, 0, 0); };
-POSENC_SITE_2(encode_queries, encodes, queries)
-POSENC_SITE_2(encode_keys, encodes, keys)
-POSENC_SITE_2(backward_queries, pulls_back, queries)
-POSENC_SITE_2(backward_keys, pulls_back, keys)
-#undef POSENC_SITE_2
-
-template <class P, class T>
-concept encodes_to_another_width =
-    requires(P const& p, heads_view<T const> const from, heads_view<T> const to, std::size_t i) {
-      p.encode_queries(from, to, i, i);
-      p.encode_keys(from, to, i, i);
-    };
-
-template <class E, class T>
-concept prepares_another_width = prepares<E, T> && encodes_to_another_width<prepared_t<E, T>, T>;
-template <class P, class T>
-concept encodes = encodes_queries<P, T> && encodes_keys<P, T>;
-template <class P, class T>
-concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
-template <class E, class T>
-concept prepares_queries_and_keys =
-    prepares_another_width<E, T> || (prepares<E, T> && encodes<prepared_t<E, T>, T>);
-template <class E, class T>
-concept adjusts = requires(E const& e, score_row<T> const row) { e.adjust_scores(row); };
-template <class E>
-concept adjusts_scores = adjusts<E, float> && adjusts<E, double>;
-template <class E, class T>
-concept pulls_back_row =
-    requires(E const& e, score_row<T const> const row, std::span<T> const d) {
-      e.backward_scores(row, d, d);
-    };
-template <class E>
-concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
-template <class E, class T>
-concept prepares_far =
-    prepares<E, T> && requires(prepared_t<E, T> const& p) { { p.far() } -> encodes<T>; };
-
-}  // namespace detail
 
 /// (1) Adds p_t to the embeddings x, [tokens][1][dim]; several heads get the same p_t each.
 template <class E>
@@ -110,8 +43,8 @@ template <class E>
 concept acts_on_queries_and_keys =
     detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
-/// (2) What is prepared also turns gradients d, [tokens][heads][head_dim], in place: d -> J^T d. J
-/// is the matrix of encode_queries or encode_keys, which are linear.
+/// (2) What is prepared also takes gradients d, [tokens][heads][head_dim], to J^T d, in place. J is
+/// the matrix of encode_queries or encode_keys, which are linear.
 ///
 ///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
 ///     prepared.backward_keys(d, first_token);
@@ -131,8 +64,8 @@ concept changes_head_dim =
     requires(E const& e, std::size_t dim) { { e.encoded_dim(dim) } -> std::same_as<std::size_t>; };
 
 /// (2) Takes each score from one of two encodings of the same queries and keys, by their positions:
-/// e.is_near(query_position, key_position). What it prepares encodes the near ones, and
-/// prepared.far(), likewise, the far ones. In a scheme no other may act on queries and keys.
+/// e.is_near(query_position, key_position). What it prepares encodes for near scores, and
+/// prepared.far() for far ones. In a scheme no other may act on queries and keys.
 template <class E>
 concept scores_near_and_far =
     acts_on_queries_and_keys<E> && !changes_head_dim<E> && detail::prepares_far<E, float> &&
@@ -172,7 +105,7 @@ concept adjusts_each_score =
     adds_bias<E> ||
     (acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_pointwise>::value);
 
-/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to those of the
+/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to gradients of the
 /// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
 /// A gradient of 0 of a key that no other depends on stays 0, whatever its score is, NaN too.
 template <class E>

@@ -55,7 +55,9 @@ namespace detail {
 
 /// What may be slots; a view says of which type.
 template <class Slots>
-concept slot_list = requires(Slots const& slots) { std::data(slots), std::size(slots); };
+concept slot_list = requires(Slots const& slots) {
+  std::data(slots), std::size(slots);
+};
 
 /// One beyond the run of neighbouring slots that begins at `first`.
 inline std::size_t end_of_run(std::span<std::int64_t const> slots, std::size_t first) noexcept {

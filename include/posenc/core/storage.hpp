@@ -124,7 +124,7 @@ struct bfloat16 : detail::float_of_16_bits<bfloat16> {
     auto const is_nan = detail::below(u32(0x7f80'0000u), all & u32(0x7fff'ffffu));
     return detail::choose(is_nan, (all >> 16) | u32(0x40u), rounded<u32>(all) >> 16);
   }
-  /// The bits of a number that is not NaN, above others.
+  /// The rounded value, in the upper 16 bits; not for NaN.
   template <class U32>
   [[gnu::always_inline]] static constexpr U32 rounded(U32 const& all) noexcept {
     return all + U32(0x7fffu) + ((all >> 16) & U32(1u));

@@ -63,9 +63,9 @@ inline two_doubles log(two_doubles const& x) noexcept {
   int n = 0;
   if (std::frexp(x.high, &n) < 0.7) --n;  // so that the logarithm of 1 is 0
   two_doubles const mantissa(std::ldexp(x.high, -n), std::ldexp(x.low, -n)),
-      near = std::log(mantissa.high);
-  auto const rest = mantissa * exp(-near) - 1;
-  return ln2() * n + (near + (rest - rest * rest * 0.5));
+      rough = std::log(mantissa.high);
+  auto const rest = mantissa * exp(-rough) - 1;
+  return ln2() * n + (rough + (rest - rest * rest * 0.5));
 }
 
 /// x^y for x > 0, relative error (1 + |y ln x|) 2^-101.

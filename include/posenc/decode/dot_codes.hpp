@@ -1,7 +1,7 @@
 // What the CPU's dot products read of queries, keys and values, for dot_kernels.hpp.
 #pragma once
 
-#include "posenc/simd/for_dot_products.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 #if defined(POSENC_HAS_DOT_PRODUCTS)
 
@@ -13,15 +13,15 @@
 #include <span>
 #include <vector>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/float_formats.hpp"
-#include "posenc/core/format.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/run_reader.hpp"
+#include "posenc/simd/codes.hpp"
 
 POSENC_QUIET_BEGIN
 

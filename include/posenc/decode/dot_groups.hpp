@@ -1,7 +1,7 @@
 // The two products of decoding q8_0 by the CPU's dot products, for dot_products.hpp.
 #pragma once
 
-#include "posenc/simd/for_dot_products.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 #if defined(POSENC_HAS_DOT_PRODUCTS)
 
@@ -13,13 +13,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/cache/codes.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/run_reader.hpp"
+#include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
 
 POSENC_QUIET_BEGIN

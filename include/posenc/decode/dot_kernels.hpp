@@ -16,8 +16,8 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/run_reader.hpp"
-#include "posenc/simd/for_dot_products.hpp"
 #include "posenc/simd/lanes.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 POSENC_QUIET_BEGIN
 

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/core/format.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/format.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -85,7 +85,8 @@ struct head_codes<F> {
 };
 template <cache_format F>
 requires has_numbers<F>
-struct head_codes<F> : head_codes<typename F::number_type> {};
+struct head_codes<F> : head_codes<typename F::number_type> {
+};
 template <cache_format F>
 struct head_codes<F> : head_codes<float> {
   static constexpr bool decodes = true;

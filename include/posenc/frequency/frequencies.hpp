@@ -76,15 +76,22 @@ class frequencies {
     steps_ = phase_steps(inv_freq_, rest_);
   }
 
-  std::span<double const> inv_freq() const noexcept { return inv_freq_; }  ///< [pairs], doubles
-  std::span<double const> rest() const noexcept { return rest_; }  ///< their rounding errors
+  /// [pairs], doubles. A vector if this is a temporary: for (auto x : geometric(...).inv_freq())
+  /// would read a span of freed memory.
+  std::span<double const> inv_freq() const& noexcept { return inv_freq_; }
+  std::vector<double> inv_freq() && noexcept { return std::move(inv_freq_); }  ///< of a temporary
+  /// Their rounding errors, [pairs].
+  std::span<double const> rest() const& noexcept { return rest_; }
+  std::vector<double> rest() && noexcept { return std::move(rest_); }  ///< of a temporary
   /// On rotated queries and on rotated keys: scores have its square.
   double attention_factor() const noexcept { return attention_factor_; }
   std::size_t pairs() const noexcept { return inv_freq_.size(); }  ///< half the rotary dim
   std::size_t rotary_dim() const noexcept { return 2 * pairs(); }  ///< dims that they rotate
   phase_steps const& steps() const noexcept { return steps_; }     ///< for exact angles
-  /// The pairs that rows change: those of non-zero frequency; all, if attention_factor is not 1.
-  std::span<pair_range const> rotated_pairs() const noexcept { return rotated_pairs_; }
+  /// The pairs that rows change: of non-zero frequency, or all if attention_factor is not 1.
+  std::span<pair_range const> rotated_pairs() const& noexcept { return rotated_pairs_; }
+  /// Of a temporary.
+  std::vector<pair_range> rotated_pairs() && { return std::move(rotated_pairs_); }
 
   /// The same frequencies with another attention factor, in place of this one. Throws as the
   /// constructor does.

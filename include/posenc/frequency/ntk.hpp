@@ -21,7 +21,7 @@ inline frequencies linear(frequencies const& f, double factor) {
 
 /// 2 pi / round(2 pi / inv_freq_i), a wavelength of at least one token: each pair repeats its
 /// angles exactly, so that no angle is new beyond the trained length. [Wang 2024, 4.1] Pairs of
-/// frequency 0, and those with a wavelength above 2^53 tokens, are kept.
+/// frequency 0, or of a wavelength above 2^53 tokens, are kept.
 inline frequencies resonance(frequencies const& f) {
   return detail::changed(f, [](std::size_t, auto const& inv_freq) {
     if (inv_freq.high < detail::two_pi().high * 0x1p-53) return inv_freq;
@@ -94,8 +94,8 @@ inline frequencies mixed_ntk(frequencies const& f, double factor, double b = 0.6
 struct part_ntk_scaling {
   double factor;           ///< above 0
   double original_length;  ///< in tokens
-  double ntk = 1,          ///< its share in what the ramp gives it, 0 to 1: the code's ntk_factor
-      extrapolation = 1;   ///< the same of unscaled frequencies: extrapolation_factor
+  double ntk = 1,          ///< ntk's part of what its ramp gives, 0 to 1: ntk_factor
+      extrapolation = 1;   ///< the unscaled frequencies' part: extrapolation_factor
 };
 
 /// What came before YaRN. From slow pairs to fast ones: linear, then ntk, then unscaled, blended

@@ -116,8 +116,8 @@ class phase_step {
 };
 
 /// The phase_step of every pair, in lists that registers load: each list begins a cache line, and
-/// `padding` zeros follow the last pair, whatever the instruction set. frequencies::steps() has
-/// those of its pairs. Immutable. Precondition, not checked: that of phase_step.
+/// `padding` zeros follow the last pair, whatever the instruction set. frequencies::steps()
+/// returns it. Immutable. Precondition, not checked: as of phase_step.
 class phase_steps {
  public:
   static constexpr std::size_t padding = 15;  ///< for loads of up to 1024 bits from the last pair

@@ -155,11 +155,11 @@ inline frequencies yarn(std::size_t rotary_dim, double base, yarn_scaling const&
   return detail::changed(series, along_ramp, attention_factor(scaling));
 }
 
-/// The same over any frequencies, series by series: a series ends where a frequency is not below
-/// the one before it, or is 0. Those of axial have one for each axis, those of truncated and
-/// proportional one and pairs that stand. c(r) is where the logarithms of the frequencies, joined
-/// by lines, are that of r turns within O, which for a geometric series is the c(r) of above. A
-/// series of one pair is kept, as the first pair of longer ones. Throws as yarn does.
+/// yarn of any frequencies, series by series: a series ends where a frequency is not below the one
+/// before it, or is 0. axial has a series for each axis; truncated and proportional have one, and
+/// pairs of frequency 0. c(r) is the index of the pair with r turns within O, interpolated linearly
+/// in ln inv_freq; of a geometric series it is the c(r) above. A series of one pair is kept, like
+/// the first pair of longer ones. Throws as yarn does.
 inline frequencies yarn(frequencies const& f, yarn_scaling const& scaling) {
   detail::require_yarn("yarn", scaling);
   auto const inv_freq = f.inv_freq();

@@ -10,93 +10,14 @@
 #endif
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/norms.hpp"
-#include "posenc/model/hugging_face/rotation.hpp"
-#include "posenc/model/hugging_face/schedule.hpp"
+#include "posenc/model/hugging_face/reader.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-namespace detail {
-
-inline void read_llama4_temperature(hugging_face_config& config, layer_description& kind) {
-  if (!config.truth("attn_temperature_tuning").value_or(true)) {
-    return config.supersede({"attn_scale", "floor_scale"});
-  }
-  auto const scale = config.positive_or("attn_scale", 0.1);
-  kind.temperature = position_temperature{scale, config.positive_or("floor_scale", 8192), 1};
-}
-
-inline std::size_t head_dim_of(hugging_face_config& config, std::string_view type) {
-  auto const nope_dim = config.count("qk_nope_head_dim", most_dims);
-  auto const rope_dim = config.count("qk_rope_head_dim", most_dims);
-  config.require(!nope_dim || rope_dim, "qk_rope_head_dim", "be given where qk_nope_head_dim is");
-  config.require(!rope_dim || config.is_known, "qk_rope_head_dim",
-                 "come with a known model_type, because only some scale scores by mscale");
-  bool const is_narrow =
-      config.family.nope_narrows && config.flag(config.family.nope_key).value_or(false);
-  auto const dim = !nope_dim ? config.head_dim() : is_narrow ? *nope_dim : *nope_dim + *rope_dim;
-  if (type == sliding_attention) return config.count("swa_head_dim", most_dims).value_or(dim);
-  auto const global_dim = config.family.global_head_dim;
-  if (type != full_attention || global_dim == 0) return dim;
-  return config.count_or("global_head_dim", most_dims, global_dim);
-}
-
-/// The distance below which a query of a layer that slides sees keys.
-inline std::size_t window_of(hugging_face_config& config, std::string const& type) {
-  auto const key = std::string(config.family.window_key);
-  auto const given = config.needed(config.window(), key, "be given for layers of " + type);
-  constexpr auto both = "use_bidirectional_attention";
-  auto rule = config.family.window_is;
-  if (rule == window_rule::half_if_both_sides) {
-    bool const on_both = config.peek(both).is_string() ? config.text(both) == "all"
-                                                       : config.flag(both).value_or(false);
-    rule = on_both ? window_rule::half_on_each_side : window_rule::last_keys;
-  }
-  if (rule == window_rule::half_of_key) {
-    config.require(given >= 2, key, "be at least 2");
-    return given / 2;
-  }
-  if (rule == window_rule::last_keys) return given;
-  config.note(symmetric_window);
-  return given / 2 + 1;
-}
-
-inline void read_kind(hugging_face_config& config, layer_description& kind,
-                      scheduled_layer const& layer) {
-  auto const& type = layer.type;
-  bool const slides = type == sliding_attention;
-  if (!layer.attends) {
-    return config.note(type + " layers have no attention: no encoding acts there.");
-  }
-  kind.head_dim = head_dim_of(config, type);
-  kind.softmax_factor = softmax_factor(config, kind.head_dim);
-  if (slides || config.family.compressed) kind.window = window_of(config, type);
-  if (type == chunked_attention) {
-    kind.chunk = config.count_or("attention_chunk_size", most_tokens, 8192);
-  }
-  constexpr auto cap = "attn_logit_softcapping";
-  kind.score_cap = config.positive(cap);
-  if (config.family.score_cap != 0 && config.peek(cap).is_discarded()) {  // null means no cap
-    kind.score_cap = config.assumed(cap, config.family.score_cap);
-  }
-  auto const sinks =
-      config.flag(slides ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias");
-  kind.sinks = sinks.value_or(config.family.sinks || (config.family.sliding_sinks && slides));
-  if (layer.rotates) {
-    hugging_face_rotation(config, layer, kind).read();
-    read_sparse_attention(config, layer, kind);
-  }
-  require(is_finite(kind.softmax_factor), config.where(),
-          ": the factor on scores must be finite, got ", kind.softmax_factor);
-  if (!layer.rotates && config.family.nope_temperature) read_llama4_temperature(config, kind);
-}
-
-}  // namespace detail
-
 /// Reads a config.json that is parsed already; `name` is the name of the file, for errors.
 ///
 /// Reads the keys of transformers 5 (rope_parameters, nested by type of layer or not) and of
 /// earlier versions (rope_scaling, rope_theta, rotary_pct, rotary_emb_base, rope_local_base_freq
-/// ...), those of GPT-J, GPT-NeoX, MPT, BLOOM and T5, and a text_config inside. For an absent key
+/// ...), of GPT-J, GPT-NeoX, MPT, BLOOM and T5, and a text_config inside. For an absent key
 /// the default of the model_type is used and listed in `assumptions`.
 ///
 /// Throws std::invalid_argument for a value of another type or out of range, an unknown rope_type,
@@ -108,32 +29,19 @@ template <std::same_as<nlohmann::json> Json>
 model_description read_hugging_face(Json const& parsed, std::string const& name,
                                     hugging_face_options const& options = {}) {
   detail::error_context const context(name);
-  detail::hugging_face_config config(detail::json_object(parsed, name), options);
-  auto const done = [&] { return detail::read_norms(config), config.settled(); };
-  if (detail::read_other_than_rope(config)) return done();
+  detail::hugging_face_reader config(detail::json_object(parsed, name), options);
+  if (config.read_without_rope()) {
+    read_norms(config);
+    return config.settled();
+  }
   config.require(!config.truth("alibi").value_or(false), "alibi",
                  "be false for " + config.found.type);
-  if (!config.is_known) {
-    auto const is_of_rope = [](auto const& item) {
-      auto const& key = item.key();
-      return key.find("rope_") != key.npos || key.starts_with("rotary_") ||
-             key == "partial_rotary_factor";
-    };
-    auto const items = config.whole().items();
-    config.require(std::any_of(items.begin(), items.end(), is_of_rope), "model_type",
-                   "be known where no key is about RoPE");
-    config.assume("model_type", "llama",
-                  "model_type " + config.found.type +
-                      " is not known: pairs are halves, and defaults are Llama's.");
-  }
-  auto const layers = detail::scheduled_layers(config);
-  config.found.kinds = detail::kinds_of(
-      layers, [&](auto& kind, auto const& layer) { detail::read_kind(config, kind, layer); });
-  detail::read_shared_keys(config, layers);
-  return done();
+  config.require_rope_if_unknown();
+  return read_layers(config);
 }
 
-/// The same of its text. Throws, too, unless it is JSON, with each key once in its object.
+/// Reads the text of a config.json. Throws, too, unless it is JSON, with each key once in its
+/// object.
 inline model_description read_hugging_face(std::string_view text, std::string const& name,
                                            hugging_face_options const& options = {}) {
   return read_hugging_face(detail::parsed_json(text, name), name, options);
@@ -185,7 +93,7 @@ model_description read_rope_parameters(Json const& parsed, std::string const& na
   detail::error_context const context(name);
   detail::hugging_face_config config(detail::json_object(file, name), {});
   config.family.mscale_on_scores = true;
-  config.has("original_max_position_embeddings");  // what is around may go unread
+  config.mark_read("original_max_position_embeddings");  // what is around may go unread
   std::string const type(detail::full_attention);
   layer_description kind{.name = type, .layers = {0}, .head_dim = config.head_dim()};
   detail::hugging_face_rotation(config, {.type = type}, kind).read();
@@ -196,7 +104,7 @@ model_description read_rope_parameters(Json const& parsed, std::string const& na
   return found;
 }
 
-/// The same of its text.
+/// Reads the text of such an object.
 ///
 ///     read_rope_parameters(R"({"rope_type": "llama3", "factor": 8, ...})", "rope_scaling",
 ///                          {.head_dim = 128, .base = 500'000})

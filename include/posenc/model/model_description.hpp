@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/norm_description.hpp"
+#include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/pair_axes.hpp"
@@ -22,7 +22,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Frequencies for each length of the sequence: those of dynamic NTK and LongRoPE depend on it.
+/// Frequencies for each length of the sequence: dynamic NTK and LongRoPE depend on it.
 class frequencies_by_length {
  public:
   /// The same at every length.
@@ -60,9 +60,28 @@ struct rotary_description {
   bool has_pair_factors = false;
   /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
   std::optional<pair_axes> axes = {};
-  /// The numbers of the rule, read or assumed. Their keys are those of rope_parameters; a number
+  /// The numbers of the rule, read or assumed, under the keys of rope_parameters; a number
   /// that has no key there has its key or tensor of GGUF.
   std::vector<model_setting> parameters = {};
+};
+
+/// What a norm takes together, and by which weights.
+enum class norm_scope {
+  unknown,      ///< posenc does not know whether there is a norm
+  none,         ///< there is no norm
+  head,         ///< a head, by weights that all heads share (Qwen 3), or none: head_norm
+  own_weights,  ///< a head, by weights of its own (PLaMo 2)
+  token,        ///< all heads of a token, by a weight for each number (OLMo 2)
+  centred       ///< a LayerNorm, which subtracts the mean (Cohere)
+};
+
+/// The norm of a layer's queries, keys or values, without its weights. Plain data. head_norm_of
+/// (model/rotate.hpp) makes it.
+struct norm_description {
+  norm_scope of = norm_scope::unknown;  ///< what it takes together
+  head_norm<> how = {};                 ///< eps, place, plus one; eps is 0 if a file leaves it out
+  std::size_t weights = 0;  ///< their number; 0 if there are none, and where head_norm_of refuses
+  std::string tensor = {};  ///< the last part of its name: q_norm.weight, attn_q_norm.weight
 };
 
 /// Site 3: ALiBi [Press 2021]. For a power of 2 of heads the last slope is 2^-max_bias.
@@ -87,15 +106,15 @@ struct bucket_bias {
 };
 
 /// Sparse attention: heads that choose which keys a query sees. They choose the keys with the
-/// highest sum over heads h of w_h relu(<q_h, k>), and in MiniMax-M3 those with the highest max_h
-/// <q_h, k>. All these heads share one key head.
+/// highest sum over heads h of w_h relu(<q_h, k>), and in MiniMax-M3 the keys with the highest
+/// max_h <q_h, k>. All these heads share one key head.
 struct index_heads {
   std::size_t heads;             ///< of queries
   std::size_t head_dim;          ///< of each, with the dims that do not rotate
   rotary_description rotary;     ///< how they rotate; mostly other dims than in attention
-  std::size_t chosen;            ///< a query sees so many blocks of keys
+  std::size_t chosen;            ///< number of blocks of keys that a query sees
   std::size_t block = 1;         ///< keys in a block
-  std::size_t local_blocks = 0;  ///< a query always sees so many, up to its own block
+  std::size_t local_blocks = 0;  ///< number of blocks, up to its own, that a query always sees
   /// Tokens that one index key stands for. It rotates at the position of the first.
   std::size_t key_stride = 1;
 };

@@ -28,11 +28,10 @@ inline frequencies_by_length longrope_by_length(frequencies const& series,
 /// The numbers of a rule, as rotary_description::parameters has them.
 class rope_record {
  public:
-  void used(char const* key, std::string value) { parameters.push_back({key, std::move(value)}); }
-  double used(char const* key, double value) {
-    parameters.push_back({key, shown(value)});
-    return value;
+  void used(std::string_view key, std::string value) {
+    parameters.push_back({std::string(key), std::move(value)});
   }
+  double used(std::string_view key, double value) { return used(key, shown(value)), value; }
   std::vector<model_setting> parameters = {};
 };
 
@@ -61,7 +60,7 @@ inline pair_axes axes_of(std::string const& where, std::vector<std::size_t> cons
   return interleaved_axes(sections);
 }
 
-/// Height and width by turns, hwhw..., then time, as ERNIE 4.5 VL and Ling VL have them. `sections`
+/// Height and width alternate, hwhw..., then time, as in ERNIE 4.5 VL and Ling VL. `sections`
 /// are the numbers of pairs of time, height and width. Throws std::invalid_argument unless there
 /// are three that sum to `pairs`, and those of height and width are equal.
 /// [modeling_ernie4_5_vl_moe.py, recomposition_to_3d]

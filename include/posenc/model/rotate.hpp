@@ -1,10 +1,13 @@
-// Rotates heads as a model's description says.
+// Rotates and norms heads as a model's description says.
 #pragma once
 
+#include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
+#include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
@@ -35,6 +38,30 @@ void rotate(
     std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows) {
   std::visit([&]<class Layout>(Layout) { rotate<Layout>(heads, rows, rotary.block); },
              rotary.layout);
+}
+
+/// The norm for rotate. `weights` are the tensor's; they must outlive the call.
+///
+///     rotated<halves>(k, to).norm(head_norm_of<bfloat16>(layer.key_norm, weights_of_keys))
+///
+/// Throws std::invalid_argument unless it is a norm_scope::head with eps, and there are as many
+/// weights as the layer says.
+template <storable W = float>
+head_norm<W> head_norm_of(norm_description const& norm, std::span<W const> weights = {}) {
+  constexpr std::string_view scopes[]{"one that is not known",
+                                      "none",
+                                      "one without eps",
+                                      "one with weights for each head",
+                                      "one over all heads of a token",
+                                      "one that subtracts the mean"};
+  detail::require(norm.of == norm_scope::head && norm.how.eps > 0,
+                  "head_norm_of: the norm must be of each head for itself, with eps and with "
+                  "weights that all heads share, got ",
+                  scopes[static_cast<std::size_t>(norm.of)]);
+  detail::require(weights.size() == norm.weights, "head_norm_of: there must be ", norm.weights,
+                  " weights, got ", weights.size());
+  auto const& [none, eps, kind, place, eps_place, plus_one] = norm.how;
+  return {weights, eps, kind, place, eps_place, plus_one};
 }
 
 /// The two dims of a head that a pair rotates.

@@ -85,8 +85,9 @@ class settings {
   /// A whole number from least to most.
   std::optional<std::size_t> count(std::string_view key, std::uint64_t least,
                                    std::uint64_t most) const {
-    if (!has(key)) return {};
-    auto const whole = Values::whole_in(*self().value_of(key));
+    auto const* const value = self().value_of(key);
+    if (value == nullptr) return {};
+    auto const whole = Values::whole_in(*value);
     require(whole && *whole >= least && *whole <= most, key,
             "be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     return static_cast<std::size_t>(*whole);
@@ -167,6 +168,7 @@ inline constexpr std::string_view full_attention = "full_attention",
                                   sliding_attention = "sliding_attention",
                                   chunked_attention = "chunked_attention",
                                   linear_attention = "linear_attention",
+                                  no_attention = "no_attention",
                                   compressed_sparse_attention = "compressed_sparse_attention",
                                   heavily_compressed_attention = "heavily_compressed_attention";
 
@@ -187,7 +189,7 @@ inline layer_types full_every(std::size_t layers, std::size_t n, std::string_vie
 /// What is known of a layer before the keys of its type are read.
 struct scheduled_layer {
   std::string type;
-  bool attends = true, rotates = true, sinks = false, has_index = false;
+  bool attends = true, rotates = true, sinks = false, has_index = true;
   std::string name = attends && !rotates ? type + ", NoPE" : type;  ///< of its kind
   double base = 0;            ///< of its frequencies; 0: as other keys say
   double partial = 0;         ///< the part of a head that rotates; 0: as other keys say

@@ -16,8 +16,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Scores of two kinds: near ones of q and k rotated at their own positions, and far ones of the
-/// same q and k rotated at far_query(t) and far_key(s). Those with t - s < window are near:
+/// Scores of two kinds: near ones, t - s < window, of q and k rotated at their own positions; and
+/// far ones, of q and k rotated at far_query(t) and far_key(s):
 ///
 ///     t - s                 0  1  2 .. w-1 |  w    w+1   w+2  ...    w: window
 ///     rerope(w)             0  1  2 .. w-1 |  w     w     w   ...    min(t - s, w)
@@ -29,7 +29,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     scheme{self_extend(rope<halves>(f), 1024, 8)}                     an encoding of attention's
 ///
 ///     auto const far = leaky_rerope(2048, 16);                          in a loop of your own
-///     rotate<halves>(q, q_near, rows);                                  k likewise
+///     rotate<halves>(q, q_near, rows);                                  k too
 ///     rotate<halves>(q, q_far, far.far_query_rows(f, positions));
 ///     score = far.is_near(t, s) ? <q_near_t, k_near_s> : <q_far_t, k_far_s>
 class distance_remapping {
@@ -59,12 +59,12 @@ class distance_remapping {
     return is_near(query, key) ? static_cast<double>(query - key) : far_query(query) - far_key(key);
   }
 
-  /// Rows for far scores. Errors and accuracy are those of cos_sin_rows, at the mapped positions.
+  /// Rows of queries for far scores: cos_sin_rows at the mapped positions.
   template <std::floating_point Real = float>
   cos_sin_rows<Real> far_query_rows(frequencies const& f, positions_view positions) const {
     return cos_sin_rows<Real>(f, detail::mapped<double>(positions, far_query_));
   }
-  /// Likewise, of keys.
+  /// Rows of keys for far scores.
   template <std::floating_point Real = float>
   cos_sin_rows<Real> far_key_rows(frequencies const& f, positions_view positions) const {
     return cos_sin_rows<Real>(f, detail::mapped<double>(positions, far_key_));
@@ -77,7 +77,7 @@ class distance_remapping {
 
 namespace detail {
 
-/// Encodes at the tokens' own positions; far() at those of the far scores.
+/// Encodes at the tokens' own positions; far() at the positions of far scores.
 template <class Prepared>
 struct prepared_near_and_far : Prepared {
   prepared_apart<Prepared> of_far;
@@ -171,7 +171,7 @@ inline distance_remapping self_extend(std::int64_t window, std::int64_t group) {
   return {window, in_groups(window - window / group), in_groups(0)};
 }
 
-/// The same as encodings: of rope, or of what else prepares fractional positions.
+/// As encodings of attention, around rope or another that prepares fractional positions.
 template <class Inner>
 distance_remapped<Inner> rerope(Inner inner, std::int64_t window) {
   return {std::move(inner), rerope(window)};

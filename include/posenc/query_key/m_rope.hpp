@@ -1,4 +1,4 @@
-// Multimodal rotary embeddings: tokens have time, height and width, and each pair turns by one.
+// Multimodal rotary embeddings: tokens have time, height and width; each pair rotates by one axis.
 #pragma once
 
 #include <concepts>
@@ -17,9 +17,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// M-RoPE [Qwen2-VL, 2.1]: pair i of a token turns by its position on axis a(i), times inv_freq_i.
-/// Text, whose positions are equal on all axes, is rotated as rope does. The position that site 2
-/// gives is a token's index in the sequence:
+/// M-RoPE [Qwen2-VL, 2.1]: pair i of a token rotates by its position on axis a(i), times
+/// inv_freq_i. Text, whose positions are equal on all axes, is rotated as rope does. The position
+/// that site 2 gives is a token's index in the sequence:
 ///
 ///     index < positions.tokens()     positions.of(axis)[index]       the prompt
 ///     beyond                         index + delta, on every axis    text that is generated
@@ -52,10 +52,13 @@ class m_rope {
                     delta);
   }
 
-  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }  ///< [pairs]
-  pair_axes const& axes() const noexcept { return axes_; }                          ///< [pairs]
+  /// [pairs], in radians per position.
+  posenc::frequencies const& frequencies() const& noexcept { return frequencies_; }
+  posenc::frequencies frequencies() && { return std::move(frequencies_); }  ///< of a temporary
+  pair_axes const& axes() const noexcept { return axes_; }                  ///< [pairs]
   /// [axes][tokens] of the prompt.
-  axis_positions<P> const& positions() const noexcept { return positions_; }
+  axis_positions<P> const& positions() const& noexcept { return positions_; }
+  axis_positions<P> positions() && noexcept { return std::move(positions_); }  ///< of a temporary
 
   /// Site 2: one row an index, in any order. Throws if one is negative or leaves int64 with delta.
   template <std::floating_point Real = float>

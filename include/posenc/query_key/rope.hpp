@@ -20,8 +20,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What an encoding prepares that rotates by rows, one per token: rope, m_rope, and one of your
-/// own, which needs nothing but
+/// What an encoding prepares that rotates by rows, one per token: rope, m_rope, or your own, which
+/// needs only
 ///
 ///     template <class T>
 ///     auto prepare(positions_view positions) const {
@@ -33,7 +33,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     auto const prepared = rope<halves>(f).prepare(positions);    once per step
 ///     prepared.encode_queries(q);                                  every layer; any storage type
 ///     prepared.encode_keys(k);                                     the keys of the same tokens
-///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of them
+///     prepared.encode_queries(q_part, 100);                        tokens 100, 101, ...
 ///
 /// Arithmetic is in Real: float, or double to rotate doubles. Rotating allocates nothing and gives
 /// the same bits however it is split. Throws std::invalid_argument, before anything is changed,
@@ -41,7 +41,7 @@ namespace posenc::inline POSENC_TARGET {
 template <pair_layout Layout, std::floating_point Real>
 class prepared_rotation {
  public:
-  /// Throws for tokens, the first and how many, that cannot be rotated in half.
+  /// check(first, count) throws unless these tokens can be rotated in half.
   using half_check = std::function<void(std::size_t, std::size_t)>;
 
   /// One row per token; `block` says which dims rotate.
@@ -49,15 +49,16 @@ class prepared_rotation {
                              half_check in_half = {})
       : rows_(std::move(rows)), block_(block), in_half_(std::move(in_half)) {}
 
-  cos_sin_rows<Real> const& rows() const noexcept { return rows_; }  ///< [tokens]
-  std::size_t tokens() const noexcept { return rows_.tokens(); }     ///< of the step
+  cos_sin_rows<Real> const& rows() const& noexcept { return rows_; }  ///< [tokens]
+  cos_sin_rows<Real> rows() && noexcept { return std::move(rows_); }  ///< of a temporary
+  std::size_t tokens() const noexcept { return rows_.tokens(); }      ///< of the step
 
   /// Site 2, see acts_on_queries_and_keys.
   template <class T>
   void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
     by(rows_, q, first_token);
   }
-  /// The same: keys rotate as queries do.
+  /// Keys rotate as queries do.
   template <class T>
   void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
     by(rows_, k, first_token);
@@ -68,7 +69,7 @@ class prepared_rotation {
   void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
     by(rows_.transpose(), d, first_token);
   }
-  /// The same of keys.
+  /// Backward, for keys.
   template <class T>
   void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
     by(rows_.transpose(), d, first_token);
@@ -136,7 +137,8 @@ class rope {
       : frequencies_(std::move(f)), maker_(frequencies_), block_(block) {}
 
   /// As given, in radians per position.
-  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
+  posenc::frequencies const& frequencies() const& noexcept { return frequencies_; }
+  posenc::frequencies frequencies() && { return std::move(frequencies_); }  ///< of a temporary
 
   /// Site 2: one row a position, of any integers, or fractional. Throws as cos_sin_rows does.
   template <std::floating_point Real = float, position_range Positions = token_positions>

@@ -15,7 +15,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// xPos [Sun 2022, 3.2]: q_t -> zeta^((t - c) / b) R_t q_t, k_s -> zeta^(-(s - c) / b) R_s k_s,
-/// pair by pair; zeta, b and c are those of xpos_decay. The score of pair i is RoPE's times
+/// pair by pair, with zeta, b and c of xpos_decay. The score of pair i is RoPE's times
 /// zeta_i^((t - s) / b): it depends on t - s alone, and grows where s is after t.
 ///
 ///     xpos<interleaved>(geometric(64, 1e4))                               torchscale
@@ -32,7 +32,8 @@ class xpos {
   }
 
   /// As given, in radians per position.
-  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
+  posenc::frequencies const& frequencies() const& noexcept { return frequencies_; }
+  posenc::frequencies frequencies() && { return std::move(frequencies_); }  ///< of a temporary
   xpos_decay const& decay() const noexcept { return decay_; }  ///< how fast scores fade
 
   /// Site 2: queries times the gain, keys divided by it. Throws at a position where a gain leaves

@@ -19,7 +19,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 /// x' = x c - y s,  y' = x s + y c, with x and y in separate registers.
 template <class From, class To, class In, class Out>
-struct turn_pairs {
+struct rotate_pairs {
   static constexpr std::size_t pairs = In::size, registers = 2 * In::registers;
   using arithmetic_lanes = typename In::arithmetic_lanes;
   using number = typename In::number;
@@ -49,7 +49,7 @@ struct turn_pairs {
   [[gnu::always_inline]] void finish(auto const& at, std::size_t pair, std::size_t all,
                                      numbers& n) const noexcept {
     if constexpr (std::same_as<From, halves>) n.y = In::load(at.from + all + pair);
-    at.template apply_weights<turn_pairs>(pair, all, n);
+    at.template apply_weights<rotate_pairs>(pair, all, n);
     auto const x = In::multiply_subtract(n.x, c, n.y * s);
     n.y = In::multiply_add(n.y, c, n.x * s), n.x = x;
     at.apply_gain(n.x, n.y);
@@ -78,7 +78,7 @@ struct turn_pairs {
 
 /// Interleaved pairs as in memory, x0 y0 x1 y1 ...: the same product, with x and y in one register.
 template <class In, class Out>
-struct turn_side_by_side {
+struct rotate_side_by_side {
   static constexpr std::size_t pairs = In::size;
   /// Of halves, some may be in memory: conversions leave time for loads.
   static constexpr std::size_t registers =
@@ -115,7 +115,7 @@ struct turn_side_by_side {
       at.template ask_ahead<pairs>(2 * pair + i * pairs);
       x_y[i] = In::load(at.from + 2 * pair + i * pairs);
     }
-    at.template apply_weights<turn_side_by_side>(pair, 0, n);
+    at.template apply_weights<rotate_side_by_side>(pair, 0, n);
     for (std::size_t i = 0; i < 2; ++i)
       x_y[i] =
           In::multiply_add(x_y[i], c[i], In::template in_order<neighbours_swapped>(x_y[i]) * s[i]);
@@ -148,7 +148,7 @@ template <class From, class To, class In, class Out>
 using group_of_lanes =
     std::conditional_t<std::same_as<From, halves> || !std::same_as<From, To> ||
                            In::free_deinterleave || Out::free_deinterleave,
-                       turn_pairs<From, To, In, Out>, turn_side_by_side<In, Out>>;
+                       rotate_pairs<From, To, In, Out>, rotate_side_by_side<In, Out>>;
 
 /// The fastest group of numbers that are stored as S and written as T.
 template <class From, class To, class S, class T>
@@ -163,7 +163,7 @@ constexpr auto choose_group() noexcept {
     return std::type_identity<group>();
   } else if constexpr (stay && In::free_deinterleave && Out::free_deinterleave &&
                        std::same_as<From, halves>) {
-    return std::type_identity<turn_pairs<From, To, word_lanes<S>, word_lanes<T>>>();
+    return std::type_identity<rotate_pairs<From, To, word_lanes<S>, word_lanes<T>>>();
   } else {
     return std::type_identity<group_of_lanes<From, To, In, Out>>();
   }

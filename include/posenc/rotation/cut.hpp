@@ -11,38 +11,36 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/arithmetic.hpp"
-#include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-inline constexpr std::size_t some_of_L1 = std::size_t{1} << 14, usual_L2 = std::size_t{1} << 20;
+inline constexpr std::size_t part_of_l1 = std::size_t{1} << 14, usual_l2 = std::size_t{1} << 20;
 
-/// Columns, if one has all pairs and so reads memory in order, or if a token's heads, or all of
-/// them, stay in a cache from one column to the next. Else, jumping from column to column costs
-/// more than reading cosines and sines anew; and a single head has no next one to keep them for.
-/// bytes: of all pairs that are rotated.
+/// Columns if all pairs fit one column, or if the heads stay in L1 or L2 between columns. Otherwise
+/// in order: jumping from column to column costs more than loading cosines and sines per head. A
+/// single head has no next one to keep them for. bytes: of all pairs that are rotated.
 template <class Group>
 constexpr loop loop_for(std::size_t pairs, std::size_t heads, std::size_t bytes_of_token,
                         std::size_t bytes) noexcept {
   if (heads == 1) return loop::in_order;
-  bool const in_cache = bytes_of_token <= some_of_L1 || bytes < usual_L2;
+  bool const in_cache = bytes_of_token <= part_of_l1 || bytes < usual_l2;
   return is_one_column<Group>(pairs) || in_cache ? loop::columns : loop::in_order;
 }
 
-// Copies neighbouring dims that are not rotated, counted from the rotary block.
+// Copies neighbouring dims that do not rotate, counted from the rotary block.
 template <class Heads>
-[[gnu::noinline]] void copy_dims(Heads const& some, std::size_t from, std::size_t to,
+[[gnu::noinline]] void copy_dims(Heads const& work, std::size_t from, std::size_t to,
                                  std::size_t count) noexcept {
   using S = typename Heads::from_type;
   using T = typename Heads::to_type;
   if (count == 0) return;
   POSENC_NOT_UNROLLED
-  for (auto head : tokens_of(some)) {
+  for (auto head : tokens_of(work)) {
     head.move(static_cast<std::ptrdiff_t>(from), static_cast<std::ptrdiff_t>(to));
     POSENC_NOT_UNROLLED
-    for (auto at : heads_of(some, head)) {
+    for (auto at : heads_of(work, head)) {
       if constexpr (std::same_as<S, T> && !Heads::fused) {
         std::copy_n(at.from, count, at.to);
       } else {
@@ -60,34 +58,34 @@ template <class Heads>
 
 // Copies pairs that are not rotated, one at a time to another layout.
 template <class From, class To, class Heads>
-void copy_range(Heads const& some, std::size_t pair, std::size_t last) noexcept {
+void copy_range(Heads const& work, std::size_t pair, std::size_t last) noexcept {
   auto const step = std::same_as<From, To> ? last - pair : 1;
   for (; pair < last; pair += step) {
-    auto const x = From::x_index(pair, some.pairs), to_x = To::x_index(pair, some.pairs);
+    auto const x = From::x_index(pair, work.pairs), to_x = To::x_index(pair, work.pairs);
     if constexpr (std::same_as<From, interleaved> && std::same_as<To, interleaved>) {
-      copy_dims(some, x, to_x, 2 * step);
+      copy_dims(work, x, to_x, 2 * step);
     } else {
-      copy_dims(some, x, to_x, step);
-      copy_dims(some, From::y_index(pair, some.pairs), To::y_index(pair, some.pairs), step);
+      copy_dims(work, x, to_x, step);
+      copy_dims(work, From::y_index(pair, work.pairs), To::y_index(pair, work.pairs), step);
     }
   }
 }
 
-/// Rotates some heads, and copies what is not rotated if need be.
+/// Rotates heads, and copies the other dims if `copies`.
 template <class From, class To, class Heads>
-[[gnu::noinline]] void rotate_ranges(Heads const& some, std::span<pair_range const> rotated_pairs,
+[[gnu::noinline]] void rotate_ranges(Heads const& work, std::span<pair_range const> rotated_pairs,
                                      bool copies, loop by) noexcept {
   std::size_t done = 0;
   for (auto const [first, last] : rotated_pairs) {
-    if (copies) copy_range<From, To>(some, done, first);
-    rotate_range<From, To>(some, first, last, by);
+    if (copies) copy_range<From, To>(work, done, first);
+    rotate_range<From, To>(work, first, last, by);
     done = last;
   }
   if (!copies) return;
-  copy_range<From, To>(some, done, some.pairs);
-  auto const before = some.first_dim, block = 2 * some.pairs;
-  copy_dims(some, 0 - before, 0 - before, before);
-  copy_dims(some, block, block, some.head_dim - before - block);
+  copy_range<From, To>(work, done, work.pairs);
+  auto const before = work.first_dim, block = 2 * work.pairs;
+  copy_dims(work, 0 - before, 0 - before, before);
+  copy_dims(work, block, block, work.head_dim - before - block);
 }
 
 /// A cursor with the weights of a whole head in registers.
@@ -107,41 +105,41 @@ struct weighted_cursor : Cursor {
   }
 };
 
-// Rotates heads of one token, each of one column. As its own function: where its groups are is
-// known here, so that g++ has registers for all addresses.
+// Rotates heads of one token, each of one column. As its own function: the places of its groups are
+// constants here, so that g++ has registers for all addresses.
 template <class Group, std::size_t Count, class Heads>
-[[gnu::noinline]] void whole_heads(Heads const& some) noexcept {
+[[gnu::noinline]] void whole_heads(Heads const& work) noexcept {
   constexpr auto pairs = Count * Group::pairs;
   groups<Group, Count, false> group;
-  group.load(some.cos, some.cos + pairs, 0);
-  auto const from_head = some.from_head, to_head = some.to_head;
+  group.load(work.cos, work.cos + pairs, 0);
+  auto const from_head = work.from_head, to_head = work.to_head;
   auto const rotate = [&](auto at) POSENC_INLINED {
     POSENC_NOT_UNROLLED
-    for (auto left = some.heads; left != 0; --left, at.next_head(from_head, to_head))
-      group.turn(at, pairs, 0);
+    for (auto left = work.heads; left != 0; --left, at.next_head(from_head, to_head))
+      group.rotate(at, pairs, 0);
   };
-  if (has_32_registers && some.first.weights != nullptr)
-    return rotate(weighted_cursor<Group, Count, decltype(some.first)>(some.first));
-  rotate(some.first);
+  if (has_32_registers && work.first.weights != nullptr)
+    return rotate(weighted_cursor<Group, Count, decltype(work.first)>(work.first));
+  rotate(work.first);
 }
 
-/// Rotates some heads of one token, which are in L1 or will be, and copies what is not rotated.
+/// Rotates heads of one token, which are in L1 or will be, and copies the other dims.
 template <class From, class To, class Heads>
-[[gnu::always_inline]] inline void rotate_near(Heads const& some,
-                                               std::span<pair_range const> ranges) noexcept {
+[[gnu::always_inline]] inline void rotate_in_l1(Heads const& work,
+                                                std::span<pair_range const> ranges) noexcept {
   if constexpr (Heads::has_registers) {
     using group = group_of<From, To, typename Heads::from_type, typename Heads::to_type>;
     constexpr auto most = std::min<std::size_t>(most_groups<group>, 4);
-    bool const whole = ranges.size() == 1 && some.head_dim == 2 * some.pairs &&
-                       ranges[0].last - ranges[0].first == some.pairs;
-    if (whole && some.pairs == most * group::pairs) return whole_heads<group, most>(some);
+    bool const whole = ranges.size() == 1 && work.head_dim == 2 * work.pairs &&
+                       ranges[0].last - ranges[0].first == work.pairs;
+    if (whole && work.pairs == most * group::pairs) return whole_heads<group, most>(work);
     if constexpr (most > 1)
-      if (whole && some.pairs == most / 2 * group::pairs) return whole_heads<group, most / 2>(some);
+      if (whole && work.pairs == most / 2 * group::pairs) return whole_heads<group, most / 2>(work);
   }
-  rotate_ranges<From, To>(some, ranges, true, loop::columns);
+  rotate_ranges<From, To>(work, ranges, true, loop::columns);
 }
 
-/// Some tokens and heads of a view.
+/// Tokens and heads of a view.
 struct part_of_heads {
   std::size_t token, tokens, head, heads;
 };
@@ -192,18 +190,18 @@ template <class Checked>
     by = loop_for<group>(pairs, part.heads, of_token, of_token * part.tokens);
     at_once = at_once && (by == loop::in_order || is_one_column<group>(pairs));
   }
-  auto const most = !Checked::strided ? 1 : at_once ? part.tokens : some_of_L1 / of_token + 1;
+  auto const most = !Checked::strided ? 1 : at_once ? part.tokens : part_of_l1 / of_token + 1;
   for (std::size_t done = 0, tokens; done < part.tokens; done += tokens) {
     tokens = std::min(most, part.tokens - done);
     auto const token = part.token + done;
     if (!Checked::strided && c.is_left_out(token)) continue;
-    auto const some = c.at(token, tokens, part.head, part.heads);
+    auto const work = c.at(token, tokens, part.head, part.heads);
     if constexpr (Checked::in_place) {
-      for (auto const [first, last] : ranges) rotate_range<From, To>(some, first, last, by);
+      for (auto const [first, last] : ranges) rotate_range<From, To>(work, first, last, by);
     } else if (one_range) {
-      rotate_range<From, To>(some, ranges[0].first, ranges[0].last, by);
+      rotate_range<From, To>(work, ranges[0].first, ranges[0].last, by);
     } else {
-      rotate_ranges<From, To>(some, ranges, c.copies, by);
+      rotate_ranges<From, To>(work, ranges, c.copies, by);
     }
   }
 }
@@ -214,12 +212,6 @@ template <class Checked>
                                                part_of_heads const& part) noexcept {
   if (part.heads == 0 || part.tokens == 0) return;
   rotate_cut(c, part);
-}
-
-/// Rotates all that was checked.
-template <class Checked>
-[[gnu::always_inline]] inline void rotate_all(Checked const& c) noexcept {
-  rotate_part(c, {0, c.rows.tokens(), 0, c.from.heads()});
 }
 
 }  // namespace posenc::detail

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <iterator>
+#include <type_traits>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -65,15 +67,15 @@ struct cursor<S, T, true> {
   }
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
   /// Prefetches Count numbers of what comes next; none if they are less than half a cache line.
-  /// Always inlined: g++ may take a call for one without effect, and leave it out.
+  /// always_inline, or g++ drops the call as having no effect.
   template <std::size_t Count>
   [[gnu::always_inline]] void ask_ahead(std::size_t dim) const noexcept {
     if constexpr (Count * sizeof(S) >= 32) prefetch_into_l1(ahead + dim);
   }
 };
 
-/// Some heads of some tokens: the rotary block of the first head, the cosines of its token (its
-/// sines follow them), and how far it is to the next ones, in elements. Fused: with factors.
+/// What a loop rotates, heads of tokens: the rotary block of the first head, the cosines of its
+/// token (its sines follow them), and the strides, in elements. Fused: with factors.
 template <class S, class T, bool Fused>
 struct heads_in_memory {
   using from_type = S;
@@ -103,11 +105,11 @@ struct cursors {
 template <class Cursor>
 cursors(Cursor, std::size_t, std::ptrdiff_t, std::ptrdiff_t) -> cursors<Cursor>;
 
-auto tokens_of(auto const& some) noexcept {
-  return cursors{some.first, some.tokens, some.from_token, some.to_token};
+auto tokens_of(auto const& work) noexcept {
+  return cursors{work.first, work.tokens, work.from_token, work.to_token};
 }
-auto heads_of(auto const& some, auto const& at) noexcept {
-  return cursors{at, some.heads, some.from_head, some.to_head};
+auto heads_of(auto const& work, auto const& at) noexcept {
+  return cursors{at, work.heads, work.from_head, work.to_head};
 }
 
 /// Advances by `pairs` pairs.
@@ -116,5 +118,63 @@ void move_pairs(auto& at, std::size_t pairs) noexcept {
   at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)),
           static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
 }
+
+/// A rotation that passed. Holds references: copying the views would cost as much as rotating a few
+/// heads. Fused: there are factors. InPlace: of one view.
+template <class From, class To, bool Fused, class Source, class Target, bool InPlace = false>
+struct checked_heads {
+  using from_layout = From;
+  using to_layout = To;
+  using from_type = std::remove_const_t<typename Source::element_type>;
+  using to_type = typename Target::element_type;
+  using real = arithmetic_t<to_type>;
+  static constexpr bool fused = Fused, in_place = InPlace;
+  /// Whether all tokens are equally far from the next: paged ones are not.
+  static constexpr bool strided = requires(Source const& source, Target const& target) {
+    source.strides(), target.strides();
+  };
+
+  Source const& from;
+  Target const& to;
+  real const& scale;
+  cos_sin_view<real> const& rows;
+  std::size_t first_dim;
+  bool copies;  ///< dims that are not rotated are copied or scaled too (out of place, or fused)
+
+  /// A slot of -1.
+  bool is_left_out(std::size_t token) const noexcept {
+    return from.token(token) == nullptr || to.token(token) == nullptr;
+  }
+
+  /// Some heads of some tokens.
+  heads_in_memory<from_type, to_type, Fused> at(std::size_t token, std::size_t tokens,
+                                                std::size_t head,
+                                                std::size_t heads) const noexcept {
+    auto const first = [&](auto const& view) {
+      return view.token(token) + static_cast<std::ptrdiff_t>(head) * view.head_stride() +
+             static_cast<std::ptrdiff_t>(first_dim);
+    };
+    auto const token_stride = [&](auto const& view) {
+      return tokens > 1 ? view.token(token + 1) - view.token(token) : 0;
+    };
+    // With one head, the stride may be anything. Hidden from clang, which would load both strides
+    // as 16 bytes: a store-forwarding stall.
+    auto const head_stride = [&](auto const& view) {
+      return opaque(from.heads() > 1 ? view.head_stride() : 0);
+    };
+    heads_in_memory<from_type, to_type, Fused> work;
+    work.first.from = first(from), work.first.to = first(to);
+    if constexpr (Fused) {
+      work.first.weights = nullptr, work.first.gain = &scale, work.first.gain_per_head = false;
+      work.first.ahead = work.first.from;
+    }
+    work.cos = rows.cos(token).data();
+    work.tokens = tokens, work.heads = heads, work.cos_token = rows.rotary_dim();
+    work.from_token = token_stride(from), work.to_token = token_stride(to);
+    work.from_head = head_stride(from), work.to_head = head_stride(to);
+    work.head_dim = from.head_dim(), work.first_dim = first_dim, work.pairs = rows.pairs();
+    return work;
+  }
+};
 
 }  // namespace posenc::detail

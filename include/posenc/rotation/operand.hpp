@@ -6,10 +6,10 @@
 #include <type_traits>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/overlap.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/layout.hpp"
@@ -20,65 +20,8 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// The numbers of L1 that a step has for some heads of a token.
-inline constexpr std::size_t most_head_dim = 4096;
-
-/// The type of arithmetic on the heads of a view, or of an operand.
-template <class Heads>
-struct real_of {
-  using type = typename Heads::real;
-};
-template <any_heads V>
-struct real_of<V> {
-  using type = arithmetic_t<typename V::element_type>;
-};
-/// A view that says itself what its elements must be.
-template <class Heads>
-concept unstorable = requires {
-  typename Heads::element_type;
-}
-&&!storable<typename Heads::element_type> && !head_sink<Heads>;
-/// Rows for Heads, a view or an operand.
-template <class Rows, class Heads>
-concept rows_for = !unstorable<Heads> &&
-                   std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
-/// Heads of double, which go with no others.
-template <class V>
-concept heads_of_double = any_heads<V> && std::same_as < arithmetic_t<typename V::element_type>,
-double > ;
-/// Takes what arithmetic on Source gives.
-template <class Target, class Source>
-concept takes_heads_of = head_sink<Target> && any_heads<Source> && heads_of_double<Target>
-== heads_of_double<Source>;
-
-/// Says what is wrong with the types of an operand, if anything is.
-template <class From, class To, class Source, class Target>
-consteval bool are_right() noexcept {
-  static_assert(pair_layout<From> && pair_layout<To>,
-                "posenc: a rotation must be told its pair layout: rotate<halves>(...) or "
-                "rotate<interleaved>(...)");
-  static_assert(head_sink<Target> || unstorable<Target>,
-                "posenc: heads that a rotation writes must not be const");
-  static_assert(!head_sink<Target> || unstorable<Source> || takes_heads_of<Target, Source>,
-                "posenc: heads of double must be rotated to heads of double, others to others");
-  return pair_layout<From> && pair_layout<To> && takes_heads_of<Target, Source>;
-}
-template <class Rows, class Heads>
-consteval bool are_right() noexcept {
-  static_assert(rows_for<Rows, Heads> || unstorable<Heads>,
-                "posenc: rows must be of double for heads of double, and of float for all others");
-  return rows_for<Rows, Heads>;
-}
-/// Rows as a view: themselves if they are one, since a copy would wait for the caller's stores.
-template <class Heads, rows_for<Heads> Rows>
-[[gnu::always_inline]] inline decltype(auto) view_of(Rows const& rows) noexcept {
-  using view = cos_sin_view<typename real_of<Heads>::type>;
-  if constexpr (std::same_as<Rows, view>) {
-    return (rows);
-  } else {
-    return static_cast<view>(rows);
-  }
-}
+/// No norm, no rounding.
+struct nothing {};
 
 }  // namespace detail
 
@@ -168,33 +111,8 @@ class operand {
   /// Whether source and target are the same heads. Throws std::invalid_argument as rotate does, of
   /// this operand alone.
   bool check(cos_sin_view<real> const& rows) const {
-    auto const tokens = source_.tokens(), heads = source_.heads(), dim = source_.head_dim();
-    detail::require(rows.tokens() == tokens, "rotate: there must be one row per token, got ",
-                    rows.tokens(), " rows for ", tokens, " tokens");
     bool const by_kernel = heads_of_numbers<Source> && writable_heads<Target> && is_usual();
-    detail::require(by_kernel || dim <= detail::most_head_dim, "rotate: head_dim must be at most ",
-                    detail::most_head_dim, ", got ", dim);
-    bool in_place = false;
-    detail::for_each_sink(target_, [&]<class Sink>(Sink const& to) {
-      if constexpr (requires { to.tokens(), to.heads(), to.head_dim(); })
-        detail::require(to.tokens() == tokens && to.heads() == heads && to.head_dim() == dim,
-                        "rotate: source and target must have the same shape, got ", tokens,
-                        " tokens x ", heads, " heads of ", dim, " and ", to.tokens(), " x ",
-                        to.heads(), " of ", to.head_dim());
-      if constexpr (!heads_of_numbers<Sink>)
-        if constexpr (requires { to.require_each_slot_once(); }) to.require_each_slot_once();
-      bool const same = detail::same_heads(source_, to);
-      detail::require((same && std::same_as<From, To>) || !detail::may_overlap(source_, to),
-                      "rotate: source and target must not overlap, unless they are the same heads "
-                      "in the same layout");
-      in_place = in_place || same;
-      detail::for_each_sink(target_, [&](auto const& other) {
-        bool const is_it = static_cast<void const*>(&other) == &to;
-        detail::require(is_it || !detail::may_overlap(to, other),
-                        "rotate: targets of one set must not overlap each other");
-      });
-    });
-    return in_place;
+    return detail::check_heads<std::same_as<From, To>>(source_, target_, rows.tokens(), by_kernel);
   }
   /// The first dim that rotates. Throws std::invalid_argument if the head is too short.
   std::size_t first_dim(cos_sin_view<real> const& rows) const {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "posenc/core/executor.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -50,42 +50,38 @@ struct checked_operand {
   bool in_place;
   std::size_t first_dim;
 
-  checked_operand(Operand const& operand, cos_sin_view<typename Operand::real> const& view)
+  [[gnu::always_inline]] checked_operand(Operand const& operand,
+                                         cos_sin_view<typename Operand::real> const& view)
       : heads(operand),
         rows(view),
         in_place(operand.check(view)),
         first_dim(operand.first_dim(view)) {}
 
   void run(part_of_heads const& part) const {
-    if (part.tokens == 0 || part.heads == 0) return;
     if constexpr (Operand::is_plain) {
-      rotate_cut(checked_heads<typename Operand::from_layout, typename Operand::to_layout,
-                               Operand::is_scaled, typename Operand::source_type,
-                               typename Operand::target_type>{heads.source(), heads.target(),
-                                                              heads.scale(), rows, first_dim,
-                                                              Operand::is_scaled || !in_place},
-                 part);
-    } else {
+      rotate_part(checked_heads<typename Operand::from_layout, typename Operand::to_layout,
+                                Operand::is_scaled, typename Operand::source_type,
+                                typename Operand::target_type>{heads.source(), heads.target(),
+                                                               heads.scale(), rows, first_dim,
+                                                               Operand::is_scaled || !in_place},
+                  part);
+    } else if (part.tokens != 0 && part.heads != 0) {
       step<Operand>(heads, rows, first_dim).run(part);
     }
   }
-  /// Part i of n: some tokens; or some heads, where tokens are too few, or where slots may repeat
-  /// and tokens go in order.
-  void run(std::size_t i, std::size_t n) const {
-    auto const tokens = rows.tokens(), of_token = heads.source().heads();
-    bool in_order = false;
-    for_each_sink(heads.target(), [&]<class To>(To const&) {
-      in_order = in_order || (heads_of_numbers<To> && !requires(To const& to) { to.strides(); });
-    });
-    if (!in_order && (tokens >= n || tokens >= of_token)) {
-      auto const [first, count] = part_of(tokens, i, n);
-      run({first, count, 0, of_token});
-    } else {
-      auto const [first, count] = part_of(of_token, i, n);
-      run({0, tokens, first, count});
-    }
-  }
+  void run() const { run({0, rows.tokens(), 0, heads.source().heads()}); }
 };
+
+/// Checks operands, alone and with each other, then runs them: run(checked operands ...).
+template <class Rows, class Run, class First, class... More>
+[[gnu::always_inline]] inline void check_and_run(Rows const& rows, Run const& run,
+                                                 First const& first, More const&... more) {
+  auto const& view = view_of<First>(rows);
+  [&](auto const&... checked) POSENC_INLINED {
+    if constexpr (sizeof...(more) > 0) check_all_apart(first, more...);
+    run(checked...);
+  }(checked_operand<First>(first, view), checked_operand<More>(more, view)...);
+}
 
 /// Rotates in place what rotate_whole_blocks leaves. Not inlined, so that its views stay in
 /// registers there.
@@ -120,7 +116,7 @@ template <class Layout, class View, class Rows>
 ///            rotated<halves>(q).norm({w_q, 1e-6f}).scale(s),   queries stay in place
 ///            rotated<halves>(k, k_cache).norm({w_k, 1e-6f}),   keys go into pages
 ///            unrotated(v, v_cache));                           values do not rotate
-///     rotate(tasks(4, pool), rows, ...);                  in tasks, on your own threads
+///     rotate(tasks(4, pool), rows, ...);                  in tasks: rotate_in_tasks.hpp
 ///
 /// Heads: [tokens][heads][head_dim], views of numbers or in a format, at strides or in pages, or a
 /// head_sink of yours. rows: [tokens], of rows/; float, or double for heads of doubles. Arithmetic
@@ -144,38 +140,33 @@ template <class Layout, class View, class Rows>
 /// written either.
 template <class Rows, detail::rotary_operand First, detail::rotary_operand... More>
 void rotate(Rows const& rows, First const& first, More const&... more) {
-  rotate(detail::one_task(), rows, first, more...);
-}
-
-/// The same by the tasks of `split`: each has some of the tokens, or of the heads, of every
-/// operand. Same errors, before the first task.
-template <class Executor, class Rows, detail::rotary_operand First, detail::rotary_operand... More>
-void rotate(tasks<Executor> const& split, Rows const& rows, First const& first,
-            More const&... more) {
-  if constexpr (detail::are_right<Rows, First>()) {
-    auto const& view = detail::view_of<First>(rows);
-    [&](auto const&... checked) {
-      if constexpr (sizeof...(more) > 0) detail::check_all_apart(first, more...);
-      detail::run_tasks(split, [&](std::size_t i) { (checked.run(i, split.count()), ...); });
-    }(detail::checked_operand<First>(first, view), detail::checked_operand<More>(more, view)...);
-  }
+  if constexpr (detail::are_right<Rows, First>())
+    detail::check_and_run(
+        rows, [](auto const&... checked) { (checked.run(), ...); }, first, more...);
 }
 
 /// From source to target, see above: to other memory, another type, another layout.
 template <class From = void, class To = From, any_heads Source, class Target, class Rows>
 void rotate(Source const& source, Target const& target, Rows const& rows,
             rotary_block block = rotary_block::first()) {
-  if constexpr (detail::are_right<From, To, Source, Target>())
-    rotate(rows, operand<From, To, Source, Target>(source, target).block(block));
+  if constexpr (detail::are_right<From, To, Source, Target>()) {
+    if constexpr (heads_of_numbers<Source> && heads_of_numbers<Target> &&
+                  detail::are_right<Rows, Source>()) {
+      // Copies of the views, which an operand keeps, would cost as much as rotating a few heads.
+      auto const& view = detail::view_of<Source>(rows);
+      constexpr typename detail::real_of<Source>::type one = 1;
+      bool const in_place =
+          detail::check_heads<std::same_as<From, To>>(source, target, view.tokens(), true);
+      detail::rotate_part(
+          detail::checked_heads<From, To, false, Source, Target>{
+              source, target, one, view, block.first_dim(source.head_dim(), view.rotary_dim()),
+              !in_place},
+          {0, source.tokens(), 0, source.heads()});
+    } else {
+      rotate(rows, rotated<From, To>(source, target).block(block));
+    }
+  }
 }
-template <class From = void, class To = From, class Executor, any_heads Source, class Target,
-          class Rows>
-void rotate(tasks<Executor> const& split, Source const& source, Target const& target,
-            Rows const& rows, rotary_block block = rotary_block::first()) {
-  if constexpr (detail::are_right<From, To, Source, Target>())
-    rotate(split, rows, operand<From, To, Source, Target>(source, target).block(block));
-}
-
 /// In place, see above. Layout: halves or interleaved.
 template <class Layout = void, any_heads V, class Rows>
 void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
@@ -190,12 +181,6 @@ void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block:
       rotate(rows, rotated<Layout>(heads).block(block));
     }
   }
-}
-template <class Layout = void, class Executor, any_heads V, class Rows>
-void rotate(tasks<Executor> const& split, V const& heads, Rows const& rows,
-            rotary_block block = rotary_block::first()) {
-  if constexpr (detail::are_right<Layout, Layout, V, V>())
-    rotate(split, rows, operand<Layout, Layout, V, V>(heads, heads).block(block));
 }
 
 }  // namespace posenc

@@ -18,6 +18,7 @@
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/norm_loops.hpp"
 #include "posenc/rotation/operand.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/numbers.hpp"
@@ -43,7 +44,11 @@ class step {
       : heads_(operand), rows_(rows), first_dim_(first_dim), dim_(operand.source().head_dim()) {}
 
   void run(part_of_heads const& part) {
-    auto const most = std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
+    constexpr bool has_numbers_alone = has_numbers && writable_heads<Target>;
+    bool const usual = heads_.is_usual();
+    auto const most = has_numbers_alone && usual
+                          ? most_heads
+                          : std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
     for (auto token = part.token; token < part.token + part.tokens; ++token) {
       for (std::size_t done = 0, count; done < part.heads; done += count) {
         count = std::min(most, part.heads - done);
@@ -59,7 +64,7 @@ class step {
         if constexpr (writes_numbers) {
           // The kernel writes to the target, without a copy of floats in L1.
           auto const [to, to_stride] = numbers_at(heads_.target(), token, head);
-          if (to != nullptr && heads_.is_usual()) {
+          if (to != nullptr && usual) {
             by_kernel(token, from, stride, count, to, to_stride);
             continue;
           }
@@ -82,7 +87,9 @@ class step {
   template <class Heads>
   static auto numbers_at(Heads const& heads, std::size_t token, std::size_t head) noexcept {
     if constexpr (heads_of_numbers<Heads>) {
-      return std::pair(heads.has(token) ? heads.at(token, head) : nullptr, heads.head_stride());
+      auto* const first = heads.token(token);
+      auto const stride = heads.head_stride(), offset = static_cast<std::ptrdiff_t>(head) * stride;
+      return std::pair(first == nullptr ? nullptr : first + offset, stride);
     } else {
       return heads.numbers(token, head);
     }
@@ -116,7 +123,7 @@ class step {
       }
     });
   }
-  std::span<real> of(real* some, std::size_t i) const noexcept { return {some + i * dim_, dim_}; }
+  std::span<real> of(real* work, std::size_t i) const noexcept { return {work + i * dim_, dim_}; }
 
   // Some heads of a token from the source to `to`, by the kernel alone.
   template <class T>
@@ -184,25 +191,25 @@ class step {
   void by_kernel(std::size_t token, T const* from, std::ptrdiff_t stride, std::size_t count,
                  real const* weights, real const* gains, bool gain_per_head, U* to,
                  std::ptrdiff_t to_stride) noexcept {
-    heads_in_memory<T, U, true> some;
-    some.first = {from + first_dim_, to + first_dim_,
+    heads_in_memory<T, U, true> work;
+    work.first = {from + first_dim_, to + first_dim_,
                   weights,           gains,
                   gain_per_head,     of_next(token, from) + first_dim_};
-    some.cos = rows_.cos(token).data();
-    some.tokens = 1, some.heads = count, some.cos_token = 0;
-    some.from_token = some.to_token = 0;
-    some.from_head = stride, some.to_head = to_stride;
-    some.head_dim = dim_, some.first_dim = first_dim_;
+    work.cos = rows_.cos(token).data();
+    work.tokens = 1, work.heads = count, work.cos_token = 0;
+    work.from_token = work.to_token = 0;
+    work.from_head = stride, work.to_head = to_stride;
+    work.head_dim = dim_, work.first_dim = first_dim_;
     if constexpr (Operand::rotates) {
-      some.pairs = rows_.pairs();
-      rotate_near<From, To>(some, rows_.rotated_pairs());
+      work.pairs = rows_.pairs();
+      rotate_in_l1<From, To>(work, rows_.rotated_pairs());
     } else {
       if constexpr (std::same_as<T, U>)
         if (!gain_per_head && weights == nullptr && *gains == 1) {
           for (; count != 0; --count, from += stride, to += to_stride) std::copy_n(from, dim_, to);
           return;
         }
-      copy_dims(some, 0, 0, dim_);
+      copy_dims(work, 0, 0, dim_);
     }
   }
 

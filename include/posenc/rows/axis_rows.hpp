@@ -60,9 +60,15 @@ class axis_positions {
   std::size_t axes() const noexcept { return axes_; }      ///< of each token
   std::size_t tokens() const noexcept { return tokens_; }  ///< on each axis
 
-  /// The positions of all tokens on one axis. Precondition, not checked: axis < axes().
-  std::span<P const> of(std::size_t axis) const noexcept {
+  /// The positions of all tokens on one axis; a vector if this is a temporary. Precondition, not
+  /// checked: axis < axes().
+  std::span<P const> of(std::size_t axis) const& noexcept {
     return {positions_.data() + axis * tokens_, tokens_};
+  }
+  /// The same of a temporary.
+  std::vector<P> of(std::size_t axis) && {
+    auto const all = of(axis);
+    return {all.begin(), all.end()};
   }
 
  private:
@@ -153,12 +159,12 @@ class axis_position_builder {
     return grid("video", frames, height, width, step);
   }
 
-  /// Appends an image as far from the text before as from that after, rows and columns alike:
-  /// RoPE-Tie. With the text before at L (-1 if none), patch (y, x), both from 1, is at row L + y s
-  /// and column L + x t, the next part at L + (height + 1) s = L + (width + 1) t. Integers: s =
-  /// width + 1, t = height + 1. Doubles: s and t by which the next part is where it is after text
-  /// of as many tokens. [Su 2024, kexue 10040] Axis 0 is not of them and stays at L + 1. Throws as
-  /// image does.
+  /// Appends an image as RoPE-Tie does: rows are s apart, columns t, so that the gaps before and
+  /// after the image are equal. [Su 2024, kexue 10040] With the text before at L (-1 if none),
+  /// patch (y, x), both from 1, is at row L + y s and column L + x t, the next part at L + (height
+  /// + 1) s = L + (width + 1) t. Integers: s = width + 1, t = height + 1. Doubles: the next part
+  /// begins where it would after text of as many tokens. Axis 0 stays at L + 1. Throws as image
+  /// does.
   axis_position_builder& tied_image(std::size_t height, std::size_t width) {
     require_grid("tied_image", 1, height, width);
     auto const rows = static_cast<P>(height + 1), columns = static_cast<P>(width + 1);

@@ -68,10 +68,13 @@ class cos_sin_rows {
   std::size_t tokens() const noexcept { return cos_sin_.empty() ? 0 : tokens_; }  ///< one row each
   std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
-  /// Of a token, [pairs]. Precondition, not checked: token < tokens().
-  std::span<Real const> cos(std::size_t token) const noexcept { return view().cos(token); }
-  /// Of a token, [pairs]. Precondition, not checked: token < tokens().
-  std::span<Real const> sin(std::size_t token) const noexcept { return view().sin(token); }
+  /// Of a token, [pairs]; a vector if this is a temporary. Precondition, not checked: token <
+  /// tokens().
+  std::span<Real const> cos(std::size_t token) const& noexcept { return view().cos(token); }
+  std::vector<Real> cos(std::size_t token) && { return copied(cos(token)); }  ///< of a temporary
+  /// As cos.
+  std::span<Real const> sin(std::size_t token) const& noexcept { return view().sin(token); }
+  std::vector<Real> sin(std::size_t token) && { return copied(sin(token)); }  ///< of a temporary
   /// `count` rows from `first` on. Throws if they reach beyond the last.
   cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const {
     return view().slice_tokens(first, count);
@@ -116,6 +119,7 @@ class cos_sin_rows {
   }
 
  private:
+  static std::vector<Real> copied(std::span<Real const> x) { return {x.begin(), x.end()}; }
   cos_sin_rows each_pair(auto const& change) const {
     auto result = *this;
     for (std::size_t token = 0; token < tokens(); ++token) {
@@ -138,7 +142,7 @@ class cos_sin_rows {
 /// LlamaRotaryEmbedding.forward]; at position one million, the exact ones differ by up to 6e-2:
 ///
 ///     angle = float(float(position) * float(inv_freq))
-///     cos = float(float(cos angle) * float(attention_factor)),  sin likewise
+///     cos = float(float(cos angle) * float(attention_factor)),  and sin
 ///
 /// Cosine and sine of this angle are correctly rounded except for near-ties; a float libm may
 /// differ by an ULP, and so may an inv_freq computed in float: for the same bits, pass the model's

@@ -55,14 +55,14 @@ struct phase_register : lanes<Real> {
       return (a & bits(phase{0xffff'ffff})) * (b & bits(phase{0xffff'ffff}));
     }
   }
-  /// n * x modulo 2^64. near: n is below 2^32.
+  /// n * x modulo 2^64. is_short: n is below 2^32.
   [[gnu::always_inline]] static bits product(bits const& n, bits const& x,
-                                             [[maybe_unused]] bool near) noexcept {
+                                             [[maybe_unused]] bool is_short) noexcept {
     if constexpr (requires { whole_product(x.data, x.data); }) {
       return bits(whole_product(n.data, x.data));
     } else {
       auto crossed = product_of_lower_halves(n, x >> 32);
-      if (!near) crossed = crossed + product_of_lower_halves(n >> 32, x);
+      if (!is_short) crossed = crossed + product_of_lower_halves(n >> 32, x);
       return product_of_lower_halves(n, x) + (crossed << 32);
     }
   }
@@ -86,7 +86,7 @@ struct phase_register : lanes<Real> {
   }
 
   using lanes<Real>::store;
-  /// Stores x, then y. Floats in one store, which is forwarded to a load of as many.
+  /// Stores x, then y. Floats in one store, which is forwarded to a load of the same width.
   static void store(double* to, number const& x, number const& y) noexcept {
     x.store_unaligned(to), y.store_unaligned(to + size);
   }
@@ -124,14 +124,14 @@ struct phases_of_steps {
       : high(steps.high()), low(steps.low()), turns(steps.turns()) {}
 
   /// At whole positions n, one per pair: n * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
-  /// near: they are below 2^32, and take half the multiplications.
+  /// are_short: they are below 2^32, and take half the multiplications.
   [[gnu::always_inline]] phase_lanes::bits at_whole(phase_lanes::bits const& n, std::size_t pair,
-                                                    bool near) const noexcept {
+                                                    bool are_short) const noexcept {
     using lanes = phase_lanes;
     auto const below = lanes::load_bits(low + pair);
-    auto const sum = lanes::product(n, lanes::load_bits(high + pair), near) +
+    auto const sum = lanes::product(n, lanes::load_bits(high + pair), are_short) +
                      (lanes::product_of_lower_halves(n, below) >> 32);
-    if (near) return sum;
+    if (are_short) return sum;
     auto const signs = lanes::bits(phase{0}) - (n >> 63);
     return sum + lanes::product_of_lower_halves(n >> 32, below) - ((below << 32) & signs);
   }

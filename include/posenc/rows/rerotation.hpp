@@ -18,7 +18,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// Rows that move rotated keys by a delta of positions per token: the pure rotation R(delta), since
-/// keys have the attention factor already. Accuracy and errors are those of cos_sin_rows.
+/// keys have the attention factor already. Accuracy and errors are as of cos_sin_rows.
 template <std::floating_point Real = float, position_range Deltas>
 cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
   if (f.attention_factor() == 1) return {f, deltas};

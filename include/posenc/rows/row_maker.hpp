@@ -42,7 +42,8 @@ class row_maker {
       masks_[axes.axis(pair) * stride_ + pair] = ~phase{0};
   }
 
-  posenc::frequencies const& frequencies() const noexcept { return f_; }  ///< [pairs]
+  posenc::frequencies const& frequencies() const& noexcept { return f_; }  ///< [pairs]
+  posenc::frequencies frequencies() && noexcept { return std::move(f_); }  ///< of a temporary
   std::size_t axes() const noexcept { return axes_; }                 ///< of each token's position
   std::size_t pairs() const noexcept { return f_.pairs(); }           ///< of each row
   std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< also the length of a row

@@ -89,7 +89,7 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
 
 }  // namespace detail
 
-/// Rows for xPos queries: those of cos_sin_rows, pair i times zeta_i^((n - center) / scale_base).
+/// Rows for xPos queries: cos_sin_rows, with pair i times zeta_i^((n - center) / scale_base).
 /// Pairs of frequency 0 are rotated too. [Sun 2022, 3.2; torchscale, xpos.py] Accuracy, relative to
 /// the gain: 6e-8 in float, 2e-15 + 4e-18 |n - center| in double. inverse() undoes them, with
 /// reciprocal gains; with an attention factor of 1, so does xpos_key_rows(...).transpose(). Throws

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/compiler.hpp"
@@ -32,7 +33,7 @@ inline double power_of_half(double x, double share) noexcept {
 /// score(t, s) -= slope_h * |t - s|, on scores that are scaled already. [Press 2021, 3]
 ///
 ///     heads a power of two    slope_h = 2^(-max_bias (h + 1) / heads), h = 0 .. heads - 1
-///     otherwise               those of the next lower power of two c, then every other one of 2c's
+///     otherwise               slopes of the next lower power of two c, then every other of 2c's
 ///
 /// Right under any mask and with gaps between positions. (BLOOM adds slope * s, which only a causal
 /// softmax over gapless positions cannot tell apart.) max_bias: the exponent of the flattest head,
@@ -64,8 +65,10 @@ class alibi {
     return result;
   }
 
-  std::span<double const> slopes() const noexcept { return slopes_; }  ///< [heads]
-  std::size_t heads() const noexcept { return slopes_.size(); }        ///< of queries
+  /// [heads]. A vector if this is a temporary.
+  std::span<double const> slopes() const& noexcept { return slopes_; }
+  std::vector<double> slopes() && noexcept { return std::move(slopes_); }  ///< of a temporary
+  std::size_t heads() const noexcept { return slopes_.size(); }            ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {

@@ -1,4 +1,4 @@
-// Biases worked out before: by distance in a table, or as a matrix, of an encoding or an engine.
+// Precomputed biases: a table by distance; a matrix of an encoding, or of an engine.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// The biases of `rule` from a table, of 16 bytes per head and distance. Where key positions are
-/// consecutive, a bias costs one addition. Its bits are those of the rule, unless the compiler
+/// consecutive, a bias costs one addition. Its bits are the rule's, unless the compiler
 /// fuses a product of the rule with its sum. Beyond `longest`, on either side, the rule is asked.
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once per model
@@ -30,8 +30,8 @@ class bias_table {
                 "std::int64_t distance) const (site 3) and act nowhere else");
 
  public:
-  /// Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule is
-  /// of so many heads, or of more where it may serve fewer.
+  /// Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule
+  /// serves `heads` heads.
   bias_table(Rule rule, std::size_t heads, std::int64_t longest)
       : rule_(std::move(rule)), heads_(heads), longest_(longest) {
     detail::require(heads > 0, "bias_table: there must be a head, got 0");
@@ -103,7 +103,7 @@ class bias_table {
 /// Of any encoding that adds biases; of a scheme, the sum. Computed in double, rounded to float and
 /// then to the type of the memory; kernels add it after scaling the scores. The mask is not in it.
 /// Throws, before anything is written, unless there is a head, memory has one number for each
-/// element, and the encoding serves so many heads; amid the work, where the encoding refuses a row.
+/// element, and the encoding serves `heads` heads; amid the work, where the encoding refuses a row.
 template <class E, class Memory>
 void write_bias_matrix(E const& encoding, std::size_t heads, token_positions const& query_positions,
                        token_positions const& key_positions, Memory&& memory) {

@@ -73,10 +73,10 @@ class cope {
     }
   }
 
-  /// Gradients of scores to those of the scores before, which made the gates too, and of the query;
-  /// embeddings get none. Between two whole positions the slope is that of the line, on one that of
-  /// the line above it, and beyond the last 0. Allocates. Throws, before anything is changed, as
-  /// adjust_scores does and unless there is a gradient for each score and each number of the query.
+  /// From gradients of the scores to gradients of the scores before, which made the gates too, and
+  /// of the query; embeddings get none. At a whole position the slope is that of the line above it,
+  /// beyond the last 0. Allocates. Throws, before anything is changed, as adjust_scores does and
+  /// unless there is a gradient for each score and each number of the query.
   template <class T>
   void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
                        std::span<T> d_query) const {
@@ -86,7 +86,7 @@ class cope {
                     " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(),
                     " and ", d_query.size());
     query_products query{*this, detail::doubles_of(before.query)};
-    // Of the position of each group of keys, nearest first; of <q, e[p]>.
+    // Of each position, nearest first; of <q, e[p]>.
     std::vector<double> d_positions, d_products(positions());
     for (keys_by_position<T const> keys(before); keys.next();) {
       double d_bias = 0;
@@ -125,8 +125,8 @@ class cope {
     detail::require_keys("cope", row);
   }
 
-  /// The keys that are not after the query, the nearest first, those of one position together:
-  /// [first, end) in the order of positions.
+  /// The keys that are not after the query, position by position, the nearest first: [first, end)
+  /// in the order of positions.
   template <class T>
   class keys_by_position {
    public:

@@ -13,7 +13,7 @@
 
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_doubles.hpp"
+#include "posenc/simd/doubles.hpp"
 #include "posenc/simd/logarithm.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
@@ -39,8 +39,8 @@ struct fire_interpolation {
 
 /// score(t, s) += network(psi(t - s) / (psi(max(L, t)) + epsilon))_head, psi(x) = ln(c x + 1), on
 /// scores that are scaled already. [Li 2023, 3 and the code of its appendix] t counts from 0:
-/// prepended padding must not count. Causal: scores of keys after the query are left alone. max,
-/// not min, as some ports have it.
+/// prepended padding must not count. Causal: scores of keys after the query are left alone. (Ports
+/// with min in place of max differ.)
 class fire {
  public:
   /// Throws std::invalid_argument unless the network's arrays fit together and are finite, c is
@@ -86,7 +86,7 @@ class fire {
   }
 
  private:
-  /// The network of a head between two knots, where hidden units turn on or off.
+  /// The network of a head between two knots, where hidden units switch on or off.
   struct segment {
     double slope, intercept;
   };

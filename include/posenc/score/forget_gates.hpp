@@ -35,7 +35,7 @@ class forget_gates {
   }
 
   /// In both directions: log_f, ln f, for keys before the query, log_g, ln g, for keys after it.
-  /// Throws as above for each, and unless they have equally many.
+  /// Throws as above for each, and unless both have as many.
   forget_gates(std::span<float const> log_f, std::span<float const> log_g, std::size_t heads,
                std::int64_t first_position = 0)
       : forget_gates(log_f, heads, first_position) {

@@ -34,8 +34,10 @@ class kerple {
     for (std::size_t h = 0; h < heads_.size(); ++h) heads_[h].clamp(h);
   }
 
-  std::span<Head const> learned() const noexcept { return heads_; }  ///< one per head, clamped
-  std::size_t heads() const noexcept { return heads_.size(); }       ///< of queries
+  /// One per head, clamped. A vector if this is a temporary.
+  std::span<Head const> learned() const& noexcept { return heads_; }
+  std::vector<Head> learned() && noexcept { return std::move(heads_); }  ///< of a temporary
+  std::size_t heads() const noexcept { return heads_.size(); }           ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {

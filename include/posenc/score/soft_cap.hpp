@@ -1,4 +1,4 @@
-// Soft-capping: no score gets beyond a bound, and those far below it stay what they are.
+// Soft-capping: scores stay within a bound, and scores far below it hardly change.
 #pragma once
 
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/doubles.hpp"
 #include "posenc/simd/exponential.hpp"
-#include "posenc/simd/for_doubles.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

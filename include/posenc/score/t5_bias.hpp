@@ -34,8 +34,8 @@ inline double log_step(std::size_t steps, std::size_t r, std::size_t first, std:
 ///     n = buckets, or buckets / 2 on each side; e = n / 2
 ///     r < e: r;   r >= e: min(n - 1, e + floor((n - e) ln(r / e) / ln(max_distance / e)))
 ///
-/// bidirectional (T5's encoder): keys behind the query, r = query - key, take the first half of the
-/// buckets, those before it the second. Otherwise (its decoder) the latter count as distance 0.
+/// bidirectional (T5's encoder): earlier keys, r = query - key, take the first half of the buckets,
+/// later keys the second. Otherwise (its decoder) later keys count as distance 0.
 /// Exact on a bucket's edge, as code in float is only by luck; kept as an integer table.
 class relative_buckets {
  public:

@@ -12,8 +12,8 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/batch_lanes.hpp"
-#include "posenc/simd/for_16_bits.hpp"
 #include "posenc/simd/registers.hpp"
+#include "posenc/simd/x86_16_bits.hpp"
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 

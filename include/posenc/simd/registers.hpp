@@ -13,9 +13,9 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/for_16_bits.hpp"
-#include "posenc/simd/for_neon.hpp"
-#include "posenc/simd/for_registers.hpp"
+#include "posenc/simd/neon.hpp"
+#include "posenc/simd/x86_16_bits.hpp"
+#include "posenc/simd/x86_registers.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

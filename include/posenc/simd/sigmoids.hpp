@@ -9,8 +9,8 @@
 
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/doubles.hpp"
 #include "posenc/simd/exponential.hpp"
-#include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {

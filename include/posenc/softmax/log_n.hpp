@@ -150,7 +150,7 @@ inline position_temperature llama4_temperature(double scale = 0.1, double floor_
 
 /// Ministral 3 and Mistral 4, on all layers: 1 + beta ln(1 + floor(p / original_length)), with p,
 /// not p + 1: above 1 from p = original_length on. [modeling_ministral3.py, llama_4_scaling_beta
-/// and original_max_position_embeddings] Throws likewise.
+/// and original_max_position_embeddings] Throws as llama4_temperature does.
 inline position_temperature mistral_temperature(double beta, double original_length) {
   detail::require_not_negative("mistral_temperature", "beta", beta);
   detail::require_positive("mistral_temperature", "original_length", original_length);

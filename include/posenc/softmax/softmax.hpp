@@ -19,7 +19,7 @@ namespace posenc::inline POSENC_TARGET {
 /// A row of scores: a vector, an array, a span ... of float or double.
 template <class R>
 concept row_of_scores = std::floating_point<detail::span_value_t<R>>;
-/// One that can be changed.
+/// A row of scores that can be changed.
 template <class R>
 concept writable_row_of_scores =
     row_of_scores<R> && !std::is_const_v<typename detail::span_of<R>::element_type>;

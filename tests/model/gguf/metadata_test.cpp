@@ -99,6 +99,13 @@ TEST(gguf_metadata, reads_each_type_of_values_in_both_versions) {
   }
 }
 
+TEST(gguf_metadata, of_a_temporary_can_be_read_in_a_loop) {
+  std::vector<std::string> names;
+  for (auto const& [name, value] : read(gguf_writer().set("a", 0.1f).set("b", true)).keys())
+    names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
+}
+
 TEST(gguf_metadata, has_nothing_for_absent_keys) {
   auto const file = read(gguf_writer());
   EXPECT_FALSE(file.has("a"));

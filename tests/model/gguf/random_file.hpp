@@ -27,7 +27,7 @@ class random_file {
         random_(seed) {}
 
   gguf_writer operator()() {
-    auto const layers = known_.alibi_layers != 0 ? 8 : uint32_t(8 * upto(1, 4));
+    auto const layers = known_.alibi_if_layers != 0 ? 8 : uint32_t(8 * upto(1, 4));
     auto const dim = 32u * upto(1, 8), heads = 4u;
     auto file =
         gguf_models::common(name_, {layers, 1000 * upto(1, 100), dim * heads, heads, heads});
@@ -39,17 +39,16 @@ class random_file {
     set("rope.dimension_count", rotary);
     if (known_.only_base == 0) set("rope.freq_base", number(2, 1e7f));
     if (reads(gguf_group::local_base) && maybe()) set("rope.freq_base_swa", number(2, 1e7f));
-    if (reads(gguf_group::window) && (known_.compressed || known_.chunk == 0)) {
+    if (reads(gguf_group::window) && (known_.compressed || !known_.chunked_where_rotated)) {
       set("attention.sliding_window", 2 * upto(1, 1000));
       if (reads(gguf_group::pattern)) write_pattern(file, layers);
     }
-    if (known_.rope_on_dense || known_.index.after_dense)
+    if (known_.rotation == posenc::detail::rotation_rule::sliding_and_dense_layers ||
+        known_.index.after_dense)
       set("leading_dense_block_count", upto(0, layers - 1));
     auto const pairs = rotary / 2 / (known_.half_on_full ? 2 : 1);
     write_scaling(file, pairs);
-    bool const needs_axes = known_.rope == posenc::detail::gguf_rope_type::mrope ||
-                            known_.rope == posenc::detail::gguf_rope_type::imrope;
-    if (reads(gguf_group::sections) && (needs_axes || maybe())) {
+    if (reads(gguf_group::sections) && (known_.has_axes || maybe())) {
       auto const h = static_cast<std::int32_t>(upto(1, pairs / 3 + 1));
       auto const n = static_cast<std::int32_t>(pairs);
       file.list(name_ + ".rope.dimension_sections", std::vector<std::int32_t>{n - h, h, 0, 0});
@@ -136,7 +135,7 @@ class random_file {
     if (has_lists) file.tensor("rope_factors_short.weight", list());
   }
 
-  posenc::detail::gguf_architecture known_;
+  posenc::detail::model_family known_;
   std::string name_;
   std::mt19937_64 random_;
 };

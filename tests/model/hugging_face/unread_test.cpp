@@ -108,6 +108,12 @@ TEST(unread_keys, are_without_effect_if_they_are_the_number_that_was_used) {
          {{"rope_scaling_factor", {2}, {1, false}}, {"rope_scaling_type", {"yarn"}, {"linear"}}});
 }
 
+// 0.58 times 100 is below 58 in doubles; 0.585 times 100 leaves half a dim.
+TEST(unread_keys, are_without_effect_if_they_are_the_fraction_of_dims_that_rotate) {
+  expect(with(llama, R"({"head_dim": 100, "rotary_dim": 58})"), "",
+         {{"new_rotary_pct", {0.58, 0.585}, {0.57, 0.59, 0.5, 1}}});
+}
+
 TEST(unread_keys, are_about_the_layers_that_their_names_say) {
   auto const gemma = with(llama, R"({"model_type": "gemma3_text", "rope_theta": null,
       "num_hidden_layers": 6, "sliding_window": 512, "rope_parameters": {"full_attention":
@@ -137,6 +143,19 @@ TEST(unread_keys, may_be_about_axes_or_index_heads) {
   expect(with(llama, R"({"model_type": "qwen3_5_text", "head_dim": 256, "num_hidden_layers": 4,
       "rope_parameters": {"rope_theta": 500000.0, "partial_rotary_factor": 0.25}})"),
          "", {{"partial_rotary_factor", {0.25}, {0.5, 1}}});
+}
+
+TEST(json_object, marks_a_key_as_read_where_its_value_is_read_or_it_is_told_so) {
+  json const config{{"a", 1}, {"b", 2}, {"c", {{"d", 3}}}};
+  posenc::detail::json_object const keys(config, "config.json");
+  EXPECT_TRUE(keys.has("a"));
+  EXPECT_EQ(keys.peek("a"), 1);
+  EXPECT_FALSE(keys.has("e"));
+  for (auto const* key : {"a", "b", "c", "e"}) EXPECT_FALSE(keys.is_read(key)) << key;
+  keys.number("a"), keys.mark_read("b"), keys.object("c")->number("d");
+  for (auto const* key : {"a", "b", "c"}) EXPECT_TRUE(keys.is_read(key)) << key;
+  EXPECT_EQ(keys.read(),
+            (std::vector<posenc::model_setting>{{"a", "1"}, {"b", "2"}, {"c.d", "3"}}));
 }
 
 }  // namespace of_unread_keys

@@ -6,124 +6,152 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
+/// A record; `reads` is of gguf_group: what llama.cpp reads for it, and not for all.
+constexpr model_family family(std::string_view types, norm_rule const& norm, unsigned reads,
+                              model_family rest = {}) {
+  rest.reads = reads;
+  return family(types, norm, rest);
+}
+
 /// From llama.cpp @ 1425386f, 2026-07-23: llama_model_rope_type, and each architecture's
 /// load_arch_hparams and graph. Of later versions: nanbeige (#25994), minimax-m3 (#24523), dflash's
 /// sections.
-struct gguf_architectures {
-  using enum gguf_rope_type;
+struct gguf_architectures : norm_rules {
+  using enum position_rule;
+  using enum rotation_rule;
+  using enum full_place;
+  using enum window_rule;
   using enum gguf_group::bits;
   static constexpr unsigned slides = window | pattern | local_base;
   static constexpr unsigned all_factors = pair_factors | length_factors;
 
+  /// Their numbers must be given.
+  static constexpr index_rule given_heads{
+      .heads = {"index_n_heads"}, .head_dim = {"index_head_dim"}, .chosen = {"index_topk"}};
+
   // clang-format off
-  static constexpr gguf_architecture all[]{
-      {"llama deci minicpm llama-embed", norm, all_factors},
-      {.names = "llama4", .rope = norm, .reads = window | pair_factors, .full_every = 4,
-       .chunk = 8192, .nope_temperature = true},
-      {"llada internlm2 xverse command-r olmo arctic deepseek chatglm chameleon bailingmoe"
-       " neo-bert maincoder", norm},
-      {.names = "baichuan", .rope = norm, .alibi_layers = 40}, {"glm4", norm, sections},
-      {"granite granitemoe", norm, finetuned | scale | all_factors},
-      {"granitehybrid", norm, finetuned | scale | pair_factors},
-      {"arcee eagle3", norm, pair_factors}, {"ernie4_5 ernie4_5-moe", norm, 0, sections},
-      {"mistral3", norm, yarn_betas | yarn_log_multiplier | temperature | all_factors},
-      {.names = "smollm3", .rope = norm, .nope_every = 4},
-      {.names = "cohere2", .rope = norm, .reads = window | pattern, .without_effect = local_base,
-       .full_every = 4, .rope_on_sliding_only = true},
-      {.names = "cohere2moe", .rope = norm, .reads = window | pattern | pattern_list,
-       .without_effect = local_base, .full_every = 4, .full_first = true,
-       .rope_on_sliding_only = true, .rope_on_dense = true},
-      {"nanbeige", norm, loops}, {.names = "plm", .rope = norm, .last_dims = true},
-      {.names = "deepseek2", .rope = norm,
-       .reads = yarn_log_multiplier | temperature | temperature_length | latent_length,
-       .last_dims = true, .mscale_on_scores = true, .mscale_is_all_dim = true},
-      {.names = "deepseek32", .rope = norm, .reads = yarn_log_multiplier | index | latent_length,
-       .without_effect = sections, .last_dims = true, .mscale_on_scores = true,
-       .index = {.used = true}},
-      {.names = "deepseek4", .rope = norm, .reads = window | compression | index | sink_tensors,
-       .last_dims = true, .unscaled_local = true, .compressed = true, .index = {.used = true,
-       .rope = norm, .last_dims = true, .pooled = 4}, .sinks = true, .note = "Values are the"
-       " rotated keys: what attention gives is rotated back at the position of the query."},
-      {.names = "deepseek2-ocr", .rope = neox, .without_effect = window, .whole_head = true,
-       .unscaled = true, .only_base = 1e4},
-      {.names = "mistral4", .rope = norm,
-       .reads = yarn_log_multiplier | temperature | temperature_length | latent_length,
-       .last_dims = true, .mscale_on_scores = true},
-      {.names = "glm-dsa", .rope = norm, .reads = latent_length,
-       .without_effect = sections | index, .last_dims = true, .mscale_on_scores = true},
-      {"falcon falcon-h1 dbrx jina-bert-v3 nomic-bert nomic-bert-moe eurobert stablelm bitnet qwen"
-       " qwen2 qwen2moe qwen3 qwen3moe dream llada-moe rnd1 olmoe phi2 plamo plamo2 gemma"
-       " starcoder2 openelm gptneox codeshell orion nemotron bailingmoe2 dots1 hunyuan-moe jais2"
-       " lfm2moe seed_oss grovemoe minimax-m2 pangu-embedded hy_v3 talkie", neox},
-      {.names = "qwen3next", .rope = neox, .reads = interval, .attention_every = 4},
-      {.names = "phi3 phimoe", .rope = neox, .reads = window | length_factors, .all_slide = true,
-       .window_is_off = true},
-      {"exaone", neox, pair_factors}, {"hunyuan-dense", neox, base_alpha},
-      {"hunyuan_vl", neox, sections | base_alpha},
-      {.names = "lfm2", .rope = neox, .reads = window, .all_slide = true},
-      {"apertus", neox, all_factors},
-      {.names = "cogvlm", .rope = neox, .whole_head = true, .unscaled = true, .only_base = 1e4},
-      {"glm4moe", neox, sections},
-      {.names = "mimo2", .rope = neox, .reads = slides | pattern_list | sink_tensors,
-       .local_base = 1e4, .needs_pattern = true},
-      {.names = "minicpm3", .rope = neox, .reads = length_factors, .last_dims = true},
-      {.names = "grok", .rope = neox, .reads = yarn_betas | yarn_ext_factor | output_scale | cap,
-       .without_effect = temperature_length, .beta_fast = 8, .scale_key = "attention.output_scale",
-       .attention_scale = 0.08838834764831845, .score_cap = 30},
-      {.names = "gemma2", .rope = neox, .reads = slides | cap, .window = 4096, .full_every = 2,
-       .embedding_scale_layers = 46, .score_cap = 50},
-      {.names = "gemma3", .rope = neox, .reads = slides, .local_base = 1e4, .full_every = 6,
-       .embedding_scale_layers = 62},
-      {.names = "gemma3n", .rope = neox, .reads = slides, .local_base = 1e4, .keyed_layers = 20,
-       .full_every = 5, .attention_scale = 1},
-      {.names = "gemma4", .rope = neox, .reads = slides | pair_factors | pattern_list,
-       .local_base = 1e4, .keyed_layers = 0, .needs_pattern = true, .attention_scale = 1},
-      {.names = "gemma4-assistant", .rope = neox, .reads = slides | pair_factors | pattern_list,
-       .local_base = 1e4, .needs_pattern = true, .all_predict = true, .attention_scale = 1,
-       .note = "Queries alone rotate here: the target model rotated the keys that they see."},
-      {.names = "gemma-embedding", .rope = neox, .reads = slides, .local_base = 1e4,
-       .full_every = 6, .symmetric_window = true},
-      {.names = "modern-bert", .rope = neox, .reads = slides, .local_base = 1e4, .full_every = 3,
-       .full_first = true, .symmetric_window = true},
-      {.names = "olmo2", .rope = neox, .reads = window | pattern, .without_effect = local_base,
-       .unscaled_local = true, .full_every = 4},
-      {.names = "exaone4", .rope = neox, .reads = window | pattern | pair_factors,
-       .without_effect = local_base, .window = 4096, .sliding_layers = 64, .full_every = 4,
-       .rope_on_sliding_only = true},
-      {.names = "exaone-moe", .rope = neox, .reads = window | pattern | pair_factors,
-       .without_effect = local_base, .full_every = 4, .rope_on_sliding_only = true},
-      {.names = "afmoe", .rope = neox, .reads = slides, .full_every = 4, .nope_every = 4},
-      {.names = "smallthinker", .rope = neox, .reads = slides, .full_every = 4, .full_first = true,
-       .nope_first_of = 4},
-      {.names = "plamo3", .rope = neox, .reads = slides, .local_base = 1e4, .full_every = 8},
-      {.names = "mellum", .rope = neox, .reads = window | pattern | pattern_list,
-       .without_effect = local_base, .unscaled_local = true, .full_every = 4},
-      {.names = "laguna", .rope = neox, .reads = slides, .unscaled_local = true, .full_every = 4,
-       .full_first = true},
-      {.names = "step35", .rope = neox, .reads = slides | all_factors | pattern_list,
-       .half_on_full = true, .shared_factors = true, .local_base = 1e4, .needs_pattern = true},
-      {.names = "minimax-m3", .rope = neox, .reads = index | index_blocks, .index = {.used = true,
-       .after_dense = true}},
-      {.names = "dflash", .rope = neox, .reads = window | pattern | pattern_list,
-       .without_effect = sections, .needs_pattern = true, .refused = "hyper_connection.count"},
-      {.names = "gpt-oss", .rope = neox, .reads = slides | sink_tensors, .full_every = 2,
-       .sinks = true},
-      {"qwen2vl paddleocr", mrope, sections}, {"qwen3vl qwen3vlmoe", imrope, sections},
-      {.names = "qwen35 qwen35moe", .rope = imrope, .reads = sections | interval,
-       .attention_every = 4},
-      {"jamba nemotron_h nemotron_h_moe", none}, {"kimi-linear", none, latent_length},
-      {.names = "bloom refact jina-bert-v2", .rope = none, .alibi = true},
-      {.names = "jais", .rope = none, .reads = max_bias, .alibi = true, .scale_by_dim = true},
-      {.names = "mpt", .rope = none, .reads = max_bias, .learned = true},
-      {.names = "gpt2 starcoder bert", .rope = none, .learned = true},
-      {.names = "t5 t5encoder", .rope = none, .reads = bucket_count, .buckets = true,
-       .attention_scale = 1},
+  static constexpr model_family all[]{
+      family("llama deci minicpm llama-embed", none, all_factors, {.interleaved = true}),
+      family("llama4", {.place = after, .query = "", .key = "", .where_rotated = true},
+       window | pair_factors, {.interleaved = true, .nope_every = 4, .chunked_where_rotated = true,
+       .nope_temperature = true}), family("chameleon", centred, 0, {.interleaved = true}),
+      family("llada internlm2 xverse olmo arctic deepseek chatglm bailingmoe neo-bert", none, 0,
+       {.interleaved = true}), family("maincoder", {.place = after}, 0, {.interleaved = true}),
+      family("command-r", {.of = norm_scope::centred, .optional = true}, 0, {.interleaved = true}),
+      family("baichuan", none, 0, {.interleaved = true, .alibi_if_layers = 40}),
+      family("glm4", none, sections, {.interleaved = true}),
+      family("granite granitemoe", none, finetuned | scale | all_factors, {.interleaved = true}),
+      family("granitehybrid", none, finetuned | scale | pair_factors, {.interleaved = true}),
+      family("arcee eagle3", none, pair_factors, {.interleaved = true}),
+      family("ernie4_5 ernie4_5-moe", none, 0, {.interleaved = true,
+       .without_effect = "rope.dimension_sections"}),
+      family("mistral3", none, yarn_betas | yarn_log_multiplier | temperature | all_factors,
+       {.interleaved = true}), family("smollm3", none, 0, {.interleaved = true, .nope_every = 4}),
+      family("cohere2", none, window | pattern, {.rotation = sliding_layers, .interleaved = true,
+       .full_every = 4, .without_effect = "rope.freq_base_swa"}),
+      family("cohere2moe", none, window | pattern | pattern_list,
+       {.rotation = sliding_and_dense_layers, .interleaved = true, .full_every = 4,
+       .full_at = first_of_each, .without_effect = "rope.freq_base_swa"}),
+      family("nanbeige", unknown, loops, {.interleaved = true}),
+      family("plm", none, 0, {.interleaved = true, .last_dims = true}),
+      family("deepseek2", none,
+       yarn_log_multiplier | temperature | temperature_length | latent_length, {.interleaved = true,
+       .last_dims = true, .mscale_on_scores = true, .mscale_is_all_dim = true}),
+      family("deepseek32", none, yarn_log_multiplier | index | latent_length, {.interleaved = true,
+       .last_dims = true, .index = given_heads, .mscale_on_scores = true,
+       .without_effect = "rope.dimension_sections"}),
+      family("deepseek4", {.query = "", .key = "kv_norm"},
+       window | compression | index | sink_tensors, {.note = "Values are the rotated keys: what"
+       " attention gives is rotated back at the position of the query.", .interleaved = true,
+       .scaled_if_full = true, .last_dims = true, .compressed = true,
+       .index = {.heads = given_heads.heads, .head_dim = given_heads.head_dim,
+       .chosen = given_heads.chosen, .key_stride = {"", 4}, .interleaved = true, .last_dims = true,
+       .layers = compressed_sparse_attention}, .sinks = true}),
+      family("deepseek2-ocr", none, 0, {.only_base = 1e4, .whole_head = true, .unscaled = true,
+       .without_effect = "attention.sliding_window"}), family("olmoe minimax-m2", token),
+      family("mistral4", none,
+       yarn_log_multiplier | temperature | temperature_length | latent_length, {.interleaved = true,
+       .last_dims = true, .mscale_on_scores = true}), family("plamo2", own_weights),
+      family("glm-dsa", none, latent_length, {.interleaved = true, .last_dims = true,
+       .mscale_on_scores = true, .without_effect = "rope.dimension_sections"
+       " attention.indexer.head_count attention.indexer.key_length attention.indexer.top_k"}),
+      family("falcon falcon-h1 dbrx jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet qwen"
+       " qwen2 qwen2moe dream phi2 plamo gemma starcoder2 gptneox codeshell orion nemotron jais2"
+       " seed_oss pangu-embedded", none), family("hunyuan-moe", {.place = after}),
+      family("stablelm", {.of = norm_scope::centred, .optional = true}),
+      family("qwen3 qwen3moe llada-moe rnd1 openelm bailingmoe2 dots1 lfm2moe grovemoe hy_v3",
+       head), family("talkie", {.of = norm_scope::own_weights, .place = after, .key = ""}),
+      family("qwen3next", head, interval, {.full_every = 4, .others = no_attention}),
+      family("phi3 phimoe", none, window | length_factors, {.slides = true, .window_is_off = true}),
+      family("exaone", none, pair_factors), family("hunyuan-dense", {.place = after}, base_alpha),
+      family("hunyuan_vl", {.place = after}, sections | base_alpha),
+      family("lfm2", head, window, {.slides = true}), family("apertus", head, all_factors),
+      family("cogvlm", none, 0, {.only_base = 1e4, .whole_head = true, .unscaled = true}),
+      family("glm4moe", {.optional = true}, sections),
+      family("mimo2", none, slides | pattern_list | sink_tensors, {.local_base = 1e4,
+       .needs_layer_types = true}), family("minicpm3", none, length_factors, {.last_dims = true}),
+      family("grok", none, yarn_betas | yarn_ext_factor | output_scale | cap, {.beta_fast = 8,
+       .scale_key = "softmax_scale", .scale_default = 0.08838834764831845, .score_cap = 30,
+       .without_effect = "attention.temperature_length"}),
+      family("gemma2", none, slides | cap, {.window = 4096, .full_every = 2,
+       .embedding_scale_layers = 46, .score_cap = 50}),
+      family("gemma3", head, slides, {.local_base = 1e4, .full_every = 6,
+       .embedding_scale_layers = 62}),
+      family("gemma3n", with_values, slides, {.local_base = 1e4, .kv_shared = 0, .keyed_layers = 20,
+       .full_every = 5, .scale_default = 1}),
+      family("gemma4", with_values, slides | pair_factors | pattern_list, {.local_base = 1e4,
+       .kv_shared = 0, .needs_layer_types = true, .scale_default = 1}),
+      family("gemma4-assistant", unknown, slides | pair_factors | pattern_list, {.note = "Queries"
+       " alone rotate here: the target model rotated the keys that they see.", .all_predict = true,
+       .local_base = 1e4, .needs_layer_types = true, .scale_default = 1}),
+      family("gemma-embedding", head, slides, {.local_base = 1e4, .window_is = half_on_each_side,
+       .full_every = 6}), family("afmoe", head, slides, {.full_every = 4, .nope_every = 4}),
+      family("modern-bert", none, slides, {.local_base = 1e4, .window_is = half_on_each_side,
+       .full_every = 3, .full_at = first_of_each}),
+      family("olmo2", token, window | pattern, {.scaled_if_full = true, .full_every = 4,
+       .without_effect = "rope.freq_base_swa"}),
+      family("exaone4", head, window | pattern | pair_factors, {.rotation = sliding_layers,
+       .slide_if_layers = 64, .window = 4096, .full_every = 4,
+       .without_effect = "rope.freq_base_swa"}),
+      family("exaone-moe", head, window | pattern | pair_factors, {.rotation = sliding_layers,
+       .full_every = 4, .without_effect = "rope.freq_base_swa"}),
+      family("smallthinker", none, slides, {.full_every = 4, .full_at = first_of_each,
+       .nope_first_of = 4}), family("plamo3", head, slides, {.local_base = 1e4, .full_every = 8}),
+      family("mellum", head, window | pattern | pattern_list, {.scaled_if_full = true,
+       .full_every = 4, .without_effect = "rope.freq_base_swa"}),
+      family("laguna", head, slides, {.scaled_if_full = true, .full_every = 4,
+       .full_at = first_of_each}), family("qwen2vl paddleocr", none, sections, {.has_axes = true}),
+      family("step35", head, slides | all_factors | pattern_list, {.local_base = 1e4,
+       .half_on_full = true, .shared_factors = true, .needs_layer_types = true}),
+      family("minimax-m3", head, index | index_blocks, {.index = {.heads = given_heads.heads,
+       .head_dim = given_heads.head_dim, .chosen = given_heads.chosen,
+       .block = {"index_block_size"}, .local_blocks = {"index_local_blocks", 0, "", 0},
+       .after_dense = true}}), family("kimi-linear", none, latent_length, {.rotation = no_layer}),
+      family("dflash", head, window | pattern | pattern_list,
+       {.refused_key = "hyper_connection.count", .needs_layer_types = true,
+       .without_effect = "rope.dimension_sections"}),
+      family("gpt-oss", none, slides | sink_tensors, {.full_every = 2, .sinks = true}),
+      family("qwen3vl qwen3vlmoe", head, sections, {.has_axes = true,
+       .order = axis_order::interleaved}),
+      family("qwen35 qwen35moe", head, sections | interval, {.has_axes = true,
+       .order = axis_order::interleaved, .full_every = 4, .others = no_attention}),
+      family("jamba nemotron_h nemotron_h_moe", none, 0, {.rotation = no_layer}),
+      family("bloom refact", none, 0, {.positions = alibi, .rotation = no_layer}),
+      family("jina-bert-v2", {.of = norm_scope::centred, .optional = true}, 0, {.positions = alibi,
+       .rotation = no_layer}),
+      family("jais", none, max_bias, {.positions = alibi, .rotation = no_layer,
+       .scale_by_dim = true}),
+      family("mpt", {.of = norm_scope::centred, .optional = true}, max_bias,
+       {.positions = alibi_or_learned, .rotation = no_layer}),
+      family("gpt2 starcoder bert", none, 0, {.positions = alibi_or_learned, .rotation = no_layer}),
+      family("t5 t5encoder", none, bucket_count, {.positions = buckets, .rotation = no_layer,
+       .scale_default = 1}),
   };
   // clang-format on
 
   /// Null for an architecture that is not known.
-  static gguf_architecture const* find(std::string_view name) {
-    return record_of(all, &gguf_architecture::names, name);
+  static model_family const* find(std::string_view name) {
+    return record_of(all, &model_family::types, name);
   }
 };
 

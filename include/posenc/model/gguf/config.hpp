@@ -30,24 +30,24 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
     is_known = known != nullptr;
     file.require(is_known || options.unknown == unknown_model::as_llama, name,
                  "be one that is known, unless unknown_model::as_llama is asked for");
-    architecture = is_known ? *known : *gguf_architectures::find("llama");
+    family = is_known ? *known : *gguf_architectures::find("llama");
     take_defaults_from("llama.cpp has it for " + (is_known ? found.type : std::string("llama")));
     if (!is_known) {
       bool const is_halves = options.layout && std::holds_alternative<halves>(*options.layout);
-      if (is_halves) architecture.rope = gguf_rope_type::neox;
-      architecture.reads = gguf_group::plain;
+      family.interleaved = !is_halves;
+      family.reads = gguf_group::plain;
+      family.norm = {norm_scope::unknown};
       assume(name, "llama",
              "general.architecture " + found.type + " is not known: pairs are " +
                  (is_halves ? "halves" : "interleaved") + ", and defaults are Llama's.");
     }
-    if (auto const refused = architecture.refused; !refused.empty()) {
-      require(!has(refused), refused, "be absent: it makes another model of this");
-    }
-    note(architecture.note);
+    require(family.refused_key.empty() || !has(family.refused_key), family.refused_key,
+            "be absent: it makes another model of this");
+    note(family.note);
     auto const blocks = needed_count("block_count", most_dims);
     // These layers follow the others.
     auto const predicting =
-        architecture.all_predict ? 0 : count("nextn_predict_layers", 0, blocks - 1).value_or(0);
+        family.all_predict ? 0 : count("nextn_predict_layers", 0, blocks - 1).value_or(0);
     if (predicting != 0) {
       note("Layers that predict further tokens (nextn_predict_layers) are left out: " +
            shown(predicting) + ".");
@@ -59,19 +59,25 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
       found.layers *= loops;
     }
     found.context = count("context_length", 1, most_tokens);
+    bool const has_scale = family.scale_default != 0 || positive_or_none("attention.scale");
+    if (has_scale && family.scale_key.empty()) family.scale_key = "attention_multiplier";
   }
 
   gguf_metadata const& file;
-  gguf_architecture architecture = {.names = "", .rope = gguf_rope_type::none};
+  model_family family = {.types = ""};
   bool is_known = false;
 
-  /// The full name of a key.
-  std::string key(std::string_view name) const { return found.type + "." + std::string(name); }
+  /// The full name in the file of a key that is named as in config.json or as in GGUF.
+  std::string key(std::string_view name) const {
+    return found.type + "." + std::string(gguf_name_of(name));
+  }
   /// Whether llama.cpp reads a key for this architecture. What it does not read counts as absent.
   bool reads(std::string_view name) const {
-    auto const* const known = gguf_key_of(name);
-    return known == nullptr || known->group == 0 || (architecture.reads & known->group) != 0;
+    auto const* const known = gguf_key_of(gguf_name_of(name));
+    return known == nullptr || known->group == 0 || (family.reads & known->group) != 0;
   }
+  /// The beginning of an error about what a key holds.
+  std::string where(std::string_view name) const { return file.file() + ": " + key(name); }
   gguf_value const* value_of(std::string_view name) const {
     return reads(name) ? file.value_of(key(name)) : nullptr;
   }
@@ -91,6 +97,25 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
     return given == 0.0 ? std::nullopt : given;
   }
 
+  using settings::count;
+  std::optional<std::size_t> count(std::initializer_list<char const*> names,
+                                   std::uint64_t most) const {
+    return count(*names.begin(), most);  // the others are config.json's alone
+  }
+  /// None for 0.
+  std::optional<std::size_t> count_or_zero(std::string_view name, std::uint64_t most) const {
+    auto const given = count(name, 0, most);
+    return given == std::size_t{0} ? std::nullopt : given;
+  }
+
+  /// The window, if any layer slides.
+  std::optional<std::size_t> window() {
+    constexpr auto name = "attention.sliding_window";
+    auto const given = count_or_zero(name, most_tokens);
+    if (family.slide_if_layers != 0 && family.slide_if_layers != found.layers) return {};
+    return given || family.window == 0 || has(name) ? given : assumed(name, family.window);
+  }
+
   bool is_list(std::string_view name) const { return reads(name) && file.is_list(key(name)); }
   /// A count for each layer: the key holds one for all layers, or a list.
   std::optional<std::vector<std::size_t>> counts(std::string_view name, std::uint64_t most) const {
@@ -104,9 +129,8 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
     std::vector<std::size_t> result;
     for (std::size_t i = 0; i < found.layers; ++i) {
       auto const whole = whole_number(list[i], most);
-      detail::require(whole.has_value(), file.file(), ": ", key(name),
-                      " must hold whole numbers from 0 to ", most, ", got ", list[i], " for layer ",
-                      i);
+      detail::require(whole.has_value(), where(name), " must hold whole numbers from 0 to ", most,
+                      ", got ", list[i], " for layer ", i);
       result.push_back(*whole);
     }
     return result;
@@ -125,6 +149,9 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
   std::vector<std::size_t> heads() const {
     return needed(counts("attention.head_count", most_dims), "attention.head_count");
   }
+  std::optional<std::vector<std::size_t>> key_heads() const {
+    return counts("attention.head_count_kv", most_dims);
+  }
   /// embedding_length / head_count, the default of head_dim.
   std::size_t embedding_per_head() const {
     constexpr auto name = "embedding_length";
@@ -137,35 +164,31 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
   }
 
   /// The tensor that divides frequencies, a factor for each pair.
-  std::optional<std::vector<double>> factors(std::size_t pairs, std::string const& tensor) const {
+  std::optional<std::vector<double>> factors(std::size_t pairs, std::string_view tensor) const {
     auto given = file.values(tensor);
     if (!given) return {};
-    auto const where = file.file() + ": " + tensor;
-    if (architecture.shared_factors && given->size() > pairs) given->resize(pairs);
-    detail::require(given->size() == pairs, where, " must have one factor for each of the ", pairs,
+    error_context const context(file.file());
+    if (family.shared_factors && given->size() > pairs) given->resize(pairs);
+    detail::require(given->size() == pairs, tensor, " must have one factor for each of the ", pairs,
                     " pairs, got ", given->size());
-    for (auto const f : *given) {
-      detail::require(is_finite(f) && f > 0, where, " must have finite factors above 0, got ", f);
-    }
+    for (auto const f : *given)
+      detail::require(is_finite(f) && f > 0, tensor, " must have finite factors above 0, got ", f);
     return given;
   }
 
   /// The axis of each pair, where rope.dimension_sections are given or needed.
   std::optional<pair_axes> axes(std::size_t pairs) {
     constexpr auto name = "rope.dimension_sections";
-    bool const interleave = architecture.rope == gguf_rope_type::imrope;
-    bool const needed = interleave || architecture.rope == gguf_rope_type::mrope;
-    if (!reads(name)) return {};
-    auto const given = file.numbers(key(name));
-    require(given || !needed, name, "be given");
+    bool const interleave = family.order == axis_order::interleaved;
+    auto const given = reads(name) ? file.numbers(key(name)) : std::nullopt;
+    require(given || !family.has_axes, name, "be given");
     if (!given) return {};
-    auto const where = file.file() + ": " + key(name);
-    auto sections = axis_sections(where, *given);
+    auto sections = axis_sections(where(name), *given);
     require(sections.size() == 3 || sections.size() == 4, name, "have 3 or 4 sections");
     bool const has_axes = sections[0] != 0 && sections[1] != 0;  // llama_hparams::use_mrope
-    if (!has_axes && !needed) return {};
+    if (!has_axes && !family.has_axes) return {};
     if (sections.size() == 4 && sections.back() == 0) sections.pop_back();
-    auto result = axes_of(where, sections, pairs, interleave);
+    auto result = axes_of(where(name), sections, pairs, interleave);
     bool differs = false;
     for (std::size_t i = 0; interleave && i < pairs; ++i) differs |= i >= 3 * sections[i % 3];
     if (differs) {
@@ -189,14 +212,16 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
       bool const has_effect = is_read && (rotates() || !name.starts_with("rope."));
       (has_effect ? found.read : found.ignored).push_back({printable(full), json_of(value)});
       if (is_read || contains(words_of(gguf_keys_that_act_elsewhere), name)) continue;
-      auto const without_effect = gguf_group::written_for_all | architecture.without_effect;
-      if (is_known && known != nullptr && (known->group & without_effect) != 0) {
+      bool const is_without_effect =
+          (known != nullptr && (known->group & gguf_group::written_for_all) != 0) ||
+          contains(words_of(family.without_effect), name);
+      if (is_known && is_without_effect) {
         note(full + " is without effect: llama.cpp does not read it for " + found.type + ".");
-      } else {
-        file.require(!is_known, printable(full),
-                     "be a key that is read for " + found.type + says_that_it_acts);
-        note(printable(full) + " is not read.");
+        continue;
       }
+      file.require(!is_known, printable(full),
+                   "be a key that is read for " + found.type + says_that_it_acts);
+      note(printable(full) + " is not read.");
     }
   }
 

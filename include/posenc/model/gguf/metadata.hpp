@@ -69,17 +69,21 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   /// `file` is the name of the file, for errors.
   gguf_metadata(std::istream& in, std::string file)
       : gguf_metadata(detail::gguf_bytes(in, std::move(file))) {}
-  /// The same of a file in memory, which need not outlive this.
+  /// A file in memory, which need not outlive this.
   gguf_metadata(std::span<std::byte const> memory, std::string file)
       : gguf_metadata(detail::gguf_bytes(memory, std::move(file))) {}
 
   std::string const& file() const noexcept { return file_; }  ///< its name, as given
   /// All, by name.
-  std::map<std::string, gguf_value, std::less<>> const& keys() const noexcept { return keys_; }
+  std::map<std::string, gguf_value, std::less<>> const& keys() const& noexcept { return keys_; }
+  /// Of a temporary.
+  std::map<std::string, gguf_value, std::less<>> keys() && { return std::move(keys_); }
   /// All descriptions, by name.
-  std::map<std::string, gguf_tensor, std::less<>> const& tensors() const noexcept {
+  std::map<std::string, gguf_tensor, std::less<>> const& tensors() const& noexcept {
     return tensors_;
   }
+  /// Of a temporary.
+  std::map<std::string, gguf_tensor, std::less<>> tensors() && { return std::move(tensors_); }
   /// Of all tensors, not of rope_tensors alone.
   bool has_tensor(std::string_view name) const { return tensors_.contains(name); }
 

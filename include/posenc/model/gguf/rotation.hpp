@@ -10,20 +10,20 @@ class gguf_rotation : rope_record {
  public:
   /// `kind` has its head_dim already.
   gguf_rotation(gguf_config& config, bool slides, layer_description& kind)
-      : config_(config), known_(config.architecture), slides_(slides), kind_(kind) {}
+      : config_(config), known_(config.family), slides_(slides), kind_(kind) {}
 
   void read() {
-    dim_ = rotary_dim();
     auto rotary = read_rule();
     rotary.axes = config_.axes(dim_ / 2);
-    if (known_.rope == gguf_rope_type::norm && !rotary.axes) rotary.layout = interleaved();
+    if (known_.interleaved && !rotary.axes) rotary.layout = interleaved();
     if (known_.last_dims) rotary.block = rotary_block::last();
     kind_.rotary.push_back(std::move(rotary));
   }
 
  private:
-  static constexpr auto attention_key = "rope.scaling.attn_factor",
-                        share_key = "rope.scaling.yarn_ext_factor";
+  static constexpr std::string_view attention_key = "rope.scaling.attn_factor",
+                                    share_key = "rope.scaling.yarn_ext_factor",
+                                    factor_key = "rope.scaling.factor";
 
   std::size_t rotary_dim() const {
     if (known_.whole_head) return kind_.head_dim;
@@ -41,21 +41,39 @@ class gguf_rotation : rope_record {
     return dim;
   }
 
+  double base() {
+    auto const above_one = [&](std::string_view name) {
+      auto const given = config_.number(name);
+      config_.require(!given || *given > 1, name, "be above 1");
+      return given;
+    };
+    constexpr auto name = "rope.freq_base", compressed = "attention.compress_rope_freq_base";
+    auto const all = above_one(name), local = above_one("rope.freq_base_swa");
+    if (slides_ && (local || known_.local_base != 0))
+      return config_.or_assumed(local, "rope.freq_base_swa", known_.local_base);
+    if (known_.compressed && !slides_) return config_.needed(above_one(compressed), compressed);
+    config_.require(!all || known_.only_base == 0 || *all == known_.only_base, name,
+                    "be " + shown(known_.only_base) + ": llama.cpp has no other for this");
+    return config_.or_assumed(all, name, 1e4);
+  }
+
   /// Without layout, block and axes.
   rotary_description read_rule() {
+    dim_ = rotary_dim();
     auto const given = base();
     auto const alpha = config_.positive_or_none("rope.scaling.alpha").value_or(0);
-    auto const base = base_with(alpha, given);
+    auto const d = static_cast<double>(dim_);
+    auto const base = alpha == 0 ? given : given * std::pow(alpha, d / (d - 2));  // XD-RoPE
+    config_.require(is_finite(base) && base > 1, "rope.scaling.alpha",
+                    "leave freq_base * alpha^(d / (d - 2)) finite and above 1");
     auto const type = scaling_type();
     auto const factor = type == "none" ? 1 : this->factor();
     auto const attention = attention_factor();
     used("rope_theta", given);
     auto const plain = geometric(dim_, base);
-    if (known_.unscaled || (slides_ && known_.unscaled_local)) return made("default", plain);
-    if (slides_ && known_.local_base != 0) {
-      return made("default",
-                  times(plain, attention * (type == "yarn" ? unscaled_gain(factor) : 1)));
-    }
+    if (known_.unscaled || (slides_ && known_.scaled_if_full)) return made("default", plain);
+    if (slides_ && known_.local_base != 0)
+      return made("default", times(plain, attention * (type == "yarn" ? gain_left(factor) : 1)));
     // ggml's ext_factor: the share of YaRN in the frequencies, the rest is linear.
     auto const ext_factor = config_.number(share_key).value_or(-1);
     config_.require(ext_factor <= 1, share_key,
@@ -65,13 +83,11 @@ class gguf_rotation : rope_record {
     if (alpha != 0) used(is_ntk ? "alpha" : "rope.scaling.alpha", alpha);
     if (share != 0)
       return divided("yarn", yarn(dim_, base, yarn_numbers(factor, attention, share)));
-    auto const gain = attention * config_.positive("rope.scaling.yarn_attn_factor").value_or(1);
-    auto const scaled = times(linear(plain, factor), gain);
     if (!config_.file.values("rope_freqs.weight")) {
       auto const longs = config_.factors(dim_ / 2, "rope_factors_long.weight");
       auto const shorts = config_.factors(dim_ / 2, "rope_factors_short.weight");
       if (longs && shorts) {
-        if (factor != 1) used("rope.scaling.factor", factor);
+        if (factor != 1) used(factor_key, factor);
         return read_longrope(linear(plain, factor), *longs, *shorts);
       }
       require(!longs && !shorts, config_.file.file(),
@@ -81,46 +97,17 @@ class gguf_rotation : rope_record {
           type != "longrope", "rope.scaling.type",
           "come with the tensors rope_factors_long.weight and rope_factors_short.weight");
     }
+    auto const gain = attention * config_.positive("rope.scaling.yarn_attn_factor").value_or(1);
     if (factor != 1) used("factor", factor);
-    return divided(factor != 1 ? "linear" : is_ntk ? "ntk" : "default", scaled);
+    return divided(factor != 1 ? "linear"
+                   : is_ntk    ? "ntk"
+                               : "default",
+                   times(linear(plain, factor), gain));
   }
 
-  double base() {
-    auto const above_one = [&](char const* name) {
-      auto const given = config_.number(name);
-      config_.require(!given || *given > 1, name, "be above 1");
-      return given;
-    };
-    auto const all = above_one("rope.freq_base");
-    auto const local = above_one("rope.freq_base_swa");
-    if (slides_ && (local || known_.local_base != 0)) {
-      return config_.or_assumed(local, "rope.freq_base_swa", known_.local_base);
-    }
-    if (known_.compressed && !slides_) {
-      constexpr auto name = "attention.compress_rope_freq_base";
-      return config_.needed(above_one(name), name);
-    }
-    config_.require(!all || known_.only_base == 0 || *all == known_.only_base, "rope.freq_base",
-                    "be " + shown(known_.only_base) + ": llama.cpp has no other for this");
-    return config_.or_assumed(all, "rope.freq_base", 1e4);
-  }
-
-  /// XD-RoPE's NTK-aware base.
-  double base_with(double alpha, double base) const {
-    if (alpha == 0) return base;
-    auto const d = static_cast<double>(dim_), changed = base * std::pow(alpha, d / (d - 2));
-    config_.require(is_finite(changed) && changed > 1, "rope.scaling.alpha",
-                    "leave freq_base * alpha^(d / (d - 2)) finite and above 1");
-    return changed;
-  }
-
-  bool has_factor() const {
-    return config_.has("rope.scaling.factor") || config_.has("rope.scale_linear");
-  }
   double factor() const {
-    constexpr auto name = "rope.scaling.factor", older = "rope.scale_linear";
-    bool const is_older = config_.number(older) && !config_.has(name);
-    return config_.positive_or_none(is_older ? older : name).value_or(1);
+    constexpr std::string_view older = "rope.scale_linear";
+    return config_.positive_or_none(config_.has(factor_key) ? factor_key : older).value_or(1);
   }
 
   std::string scaling_type() {
@@ -129,9 +116,8 @@ class gguf_rotation : rope_record {
     auto type = given.value_or("linear");
     config_.require(type == "none" || type == "linear" || type == "yarn" || type == "longrope",
                     name, "be one of none, linear, yarn, longrope");
-    if (!given && has_factor() && factor() != 1) {
+    if (!given && factor() != 1)
       config_.assume(config_.key(name) + " is not given: linear, as llama.cpp has it.");
-    }
     return type;
   }
 
@@ -158,7 +144,8 @@ class gguf_rotation : rope_record {
   /// ggml multiplies rotated vectors by 1 + 0.1 ln(factor); llama.cpp divides by that and
   /// multiplies by the model's own factor, so that the latter is what remains.
   yarn_scaling yarn_numbers(double factor, double attention, double share) {
-    if (!has_factor()) config_.assumed("rope.scaling.factor", 1.0);
+    if (!config_.has(factor_key) && !config_.has("rope.scale_linear"))
+      config_.assumed(factor_key, 1.0);
     used("factor", factor);
     yarn_scaling scaling{.factor = factor, .original_length = original_length()};
     scaling.beta_fast = used(
@@ -199,20 +186,19 @@ class gguf_rotation : rope_record {
     used("attention_factor", attention);
     used("short_factor", shown_list(shorts));
     used("long_factor", shown_list(longs));
-    auto f = longrope_by_length(series, {.short_factor = shorts,
-                                         .long_factor = longs,
-                                         .original_length = original,
-                                         .attention_factor = attention});
     config_.note("LongRoPE: the short list up to " + shown(original) +
                  " tokens, the long one beyond. llama.cpp chooses by its context instead.");
-    return made("longrope", std::move(f));
+    return made("longrope", longrope_by_length(series, {.short_factor = shorts,
+                                                        .long_factor = longs,
+                                                        .original_length = original,
+                                                        .attention_factor = attention}));
   }
 
   /// With YaRN, llama.cpp divides by 1 + 0.1 ln(factor) for all layers, and ggml multiplies by it
   /// only where layers are scaled. This remains in the others: 1 for factors of 1 and above.
-  double unscaled_gain(double factor) const {
+  double gain_left(double factor) const {
     auto const divisor = 1 + 0.1 * std::log(factor);
-    config_.require(divisor > 0, "rope.scaling.factor", "be above exp(-10) with YaRN");
+    config_.require(divisor > 0, factor_key, "be above exp(-10) with YaRN");
     return yarn_magnitude(factor) / divisor;
   }
   static frequencies times(frequencies const& f, double gain) {
@@ -241,7 +227,7 @@ class gguf_rotation : rope_record {
   }
 
   gguf_config& config_;
-  gguf_architecture const& known_;
+  model_family const& known_;
   bool slides_;
   layer_description& kind_;
   std::size_t dim_ = 0;  // that rotate

@@ -69,6 +69,8 @@ class hugging_face_config : public findings, public json_object {
   std::size_t count_or(std::string const& key, std::size_t most, std::size_t value) {
     return or_assumed(count(key, most), key, value);
   }
+  std::optional<double> positive_or_none(std::string_view key) const { return positive(key); }
+  bool is_null(std::string const& key) const { return peek(key).is_null(); }
   double positive_or(std::string const& key, double value) {
     return or_assumed(positive(key), key, value);
   }
@@ -101,6 +103,44 @@ class hugging_face_config : public findings, public json_object {
     return assumed(key, family.window);
   }
 
+  /// A model that is not known must have a key about RoPE.
+  void require_rope_if_unknown() {
+    if (is_known) return;
+    auto const is_of_rope = [](auto const& item) {
+      auto const& key = item.key();
+      return key.find("rope_") != key.npos || key.starts_with("rotary_") ||
+             key == "partial_rotary_factor";
+    };
+    auto const items = whole().items();
+    require(std::any_of(items.begin(), items.end(), is_of_rope), "model_type",
+            "be known where no key is about RoPE");
+    assume(
+        "model_type", "llama",
+        "model_type " + found.type + " is not known: pairs are halves, and defaults are Llama's.");
+  }
+
+  /// The norm of a layer; none if the flag that switches it is off.
+  norm_rule norm_of(std::size_t) {
+    auto rule = family.norm;
+    auto const key = std::string(rule.flag);
+    if (key.empty()) return rule;
+    auto const given = flag(key);
+    if (!given) assumed(key, std::string(rule.by_default ? "true" : "false"));
+    if (!given.value_or(rule.by_default)) rule.of = norm_scope::none;
+    return rule;
+  }
+  double norm_eps(norm_scope of) const {
+    if (of <= norm_scope::none) return 0;
+    auto const given = of == norm_scope::centred ? positive("layer_norm_eps")
+                                                 : positive({"rms_norm_eps", "norm_eps"});
+    return given.value_or(0);
+  }
+  static constexpr char const* norm_prefix = "";
+  std::size_t heads_of(std::size_t, bool of_keys) const {
+    auto const all = heads();
+    return of_keys ? count("num_key_value_heads", most_dims).value_or(all) : all;
+  }
+
   /// Keys that do not act because another one, which is given, says the same.
   void supersede(std::initializer_list<char const*> names) {
     for (std::string const name : names) {
@@ -111,12 +151,12 @@ class hugging_face_config : public findings, public json_object {
   /// What was found, with the keys that were read and ignored; throws as check_unread does.
   model_description settled() {
     auto const& index = family.index;
-    bool const some_have_index =
+    bool const any_has_index =
         std::ranges::any_of(found.kinds, [](auto const& kind) { return kind.index.has_value(); });
     for (auto const& rule : {index.heads, index.head_dim, index.chosen, index.block,
                              index.local_blocks, index.key_stride}) {
       auto const key = std::string(rule.key);
-      if (!some_have_index && has(key)) ignore(setting(key));
+      if (!any_has_index && has(key)) ignore(setting(key));
     }
     check_unread(file);
     found.read = file.read();
@@ -131,7 +171,7 @@ class hugging_face_config : public findings, public json_object {
   /// the model is read as Llama's, each one becomes a note instead.
   void check_unread(json_object const& object, bool is_of_rope = false) {
     for (auto const& [key, value] : object.whole().items()) {
-      if (value.is_null() || object.is_asked(key)) continue;
+      if (value.is_null() || object.is_read(key)) continue;
       unread_key const unread(is_of_rope ? "rope." + key : key);
       if (!unread.speaks() || contains(found.ignored, object.setting(key))) continue;
       ignore(object.setting(key));
@@ -149,7 +189,7 @@ class hugging_face_config : public findings, public json_object {
     for (auto const& [key, value] : object.whole().items()) {
       bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
       bool const is_twin = key == "rope_scaling" && object.is_object("rope_parameters");
-      if (value.is_object() && object.is_asked(key) && !is_twin) {
+      if (value.is_object() && object.is_read(key) && !is_twin) {
         check_unread(*object.object(key), is_of_rope || is_rope);
       }
     }

@@ -12,7 +12,9 @@
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// An object and its place in the file. A key with the value null counts as absent. The JSON must
-/// outlive it. Objects within share with it what they were asked for.
+/// outlive it. What reads a value marks its key as read: number, count, flag, text, list, object
+/// ...; mark_read marks it without its value. has, peek and is_object mark nothing. Objects within
+/// share the marks.
 class json_object : public settings<json_object> {
  public:
   json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {
@@ -31,17 +33,20 @@ class json_object : public settings<json_object> {
   std::string const& where() const noexcept { return where_; }  ///< "config.json: rope_scaling"
   std::string const& path() const noexcept { return path_; }    ///< "rope_scaling."
 
-  /// Null where the key is absent. From here on it counts as asked for.
+  bool has(std::string_view key) const {
+    auto const& value = peek(std::string(key));
+    return !value.is_discarded() && !value.is_null();
+  }
+  void mark_read(std::string_view key) const { read_->insert(path_ + std::string(key)); }
+  /// Null where the key is absent. Marks it as read.
   json const* value_of(std::string_view key) const {
-    asked_->insert(path_ + std::string(key));
-    auto const found = object_->find(std::string(key));
-    return found == object_->end() || found->is_null() ? nullptr : &*found;
+    mark_read(key);
+    return has(key) ? &peek(std::string(key)) : nullptr;
   }
   /// Throws std::invalid_argument: what the value must be, and what it is.
   [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
-    auto const* const value = value_of(key);
     detail::refuse(where_, ": ", key, " must ", must,
-                   value == nullptr ? ", and is absent" : ", got " + shown_json(*value));
+                   has(key) ? ", got " + shown_json(peek(std::string(key))) : ", and is absent");
   }
 
   // For settings; 8192.0 is a whole number, too.
@@ -61,7 +66,7 @@ class json_object : public settings<json_object> {
     return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
   }
 
-  /// The same, or none for 0.
+  /// A count, or none for 0.
   std::optional<std::size_t> count_or_zero(std::string const& key, std::size_t most) const {
     auto const* const found = value_of(key);
     if (found != nullptr && found->is_number() && found->get<double>() == 0) return {};
@@ -96,7 +101,7 @@ class json_object : public settings<json_object> {
   }
 
   json const& whole() const noexcept { return *object_; }
-  /// The value, null too; of no type where the key is absent. Does not count the key as read.
+  /// The value, null too; of no type where the key is absent.
   json const& peek(std::string const& key) const {
     static json const absent(json::value_t::discarded);
     auto const found = object_->find(key);
@@ -125,16 +130,16 @@ class json_object : public settings<json_object> {
     return result;
   }
 
-  bool is_asked(std::string const& key) const { return asked_->contains(path_ + key); }
+  bool is_read(std::string const& key) const { return read_->contains(path_ + key); }
   /// The key with its path, and its value.
   model_setting setting(std::string const& key) const {
     return {path_ + key, (*object_)[key].dump(-1, ' ', false, json::error_handler_t::replace)};
   }
-  /// What was asked for and is given, here and in objects within.
+  /// What was read and is given, here and in objects within.
   std::vector<model_setting> read() const {
     std::vector<model_setting> result;
     for (auto const& [key, value] : object_->items()) {
-      if (value.is_null() || !is_asked(key)) continue;
+      if (value.is_null() || !is_read(key)) continue;
       auto const within = value.is_object() ? object(key)->read() : std::vector{setting(key)};
       result.insert(result.end(), within.begin(), within.end());
     }
@@ -171,7 +176,7 @@ class json_object : public settings<json_object> {
   json const* object_;
   std::string where_;
   std::string path_ = {};  // of the object, with a dot at its end; empty for the file's own
-  std::shared_ptr<std::set<std::string>> asked_ = std::make_shared<std::set<std::string>>();
+  std::shared_ptr<std::set<std::string>> read_ = std::make_shared<std::set<std::string>>();
 };
 
 }  // namespace posenc::detail

@@ -6,8 +6,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Throws std::invalid_argument unless the list under a key has an entry for each layer; entries
-/// beyond those are for layers that are not read. If `further` is given, so many or none.
+/// Throws std::invalid_argument unless the list under a key has an entry for each layer. Further
+/// entries are for layers that are not read: any number, or `further` or none if that is given.
 inline void require_entries(hugging_face_config const& config, std::string_view key,
                             std::size_t entries, std::optional<std::size_t> further = {}) {
   auto const layers = config.found.layers;
@@ -176,6 +176,29 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
   config.require(!config.family.needs_layer_types, "layer_types",
                  "be given, or another list of the types of layers");
   return {};
+}
+
+/// Whether each layer sees the keys that an earlier one chose (GLM-5).
+inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
+  std::vector<bool> shares(config.found.layers, false);
+  if (config.family.index.heads.key.empty()) return shares;
+  constexpr auto pattern = "index_topk_pattern";
+  auto given = config.texts("indexer_types");
+  auto const key = given ? "indexer_types" : pattern;
+  if (!given && config.peek(pattern).is_string()) {
+    given = layer_types_by_letter(config, pattern, {{'F', "full"}, {'S', "shared"}},
+                                  "hold letters F and S");
+  }
+  if (!given) given = config.texts(pattern);
+  auto const every = config.count_or_zero("index_topk_freq", most_dims).value_or(1);
+  auto const first = config.count("index_skip_topk_offset", most_dims).value_or(2);
+  bool const is_listed = given && !given->empty();
+  if (is_listed) require_entries(config, key, given->size());
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    shares[i] = is_listed ? (*given)[i] == "shared" : i + 1 > first && (i + 1 - first) % every != 0;
+  }
+  config.require(!shares.front(), key, "begin with a layer of its own choice");
+  return shares;
 }
 
 /// Numbers that a key gives for each layer, or for more; none if it is absent or one number.

@@ -32,9 +32,8 @@ struct asked_layer {
   }
 };
 
-/// What keys are about that have one of these words in their names, and what a layer has of it: a
-/// number, or 1 if it acts and 0 if not. A number of some is that of the layers where it is not 0,
-/// a state of all is on if it is in all layers.
+/// A topic: words in a key's name, and the layer's value for it, a number or a state (1: on, 0:
+/// off). _of_some: only layers where it is not 0 count. _of_all: on if on in all layers.
 // clang-format off
 struct topic {
   enum {
@@ -141,7 +140,7 @@ class unread_key {
     }
     if (!value.is_boolean() && !value.is_number()) return false;
     auto const x = value.is_boolean() ? (value == true ? 1.0 : 0.0) : value.get<double>();
-    bool is_equal = true, some_act = false, some_are_meant = false;
+    bool is_equal = true, acts = false, is_about_any = false;
     for (auto const& kind : found.kinds) {
       auto const* rotary = rotates(kind) ? &kind.rotary[0] : nullptr;
       if (has("index")) rotary = kind.index ? &kind.index->rotary : nullptr;
@@ -152,30 +151,32 @@ class unread_key {
       // A scale is computed here by a root and a quotient, and a file may hold it rounded to float.
       auto const tolerance = is <= topic::number_of_some ? 0x1p-23 * std::abs(x) : 0;
       is_equal = is_equal && std::abs(used - x) <= tolerance;
-      some_act = some_act || used > 0;
-      some_are_meant = true;
+      acts = acts || used > 0;
+      is_about_any = true;
     }
-    if (!some_are_meant) return is == topic::rotary_number;  // there are no layers of that type
+    if (!is_about_any) return is == topic::rotary_number;  // there are no layers of that type
     if (x == 0) return is_equal;
     bool const is_number = is <= topic::number_of_some || is == topic::rotary_number;
     if (is_number == value.is_boolean()) return false;
     auto const ends = [&](auto end) { return name_.ends_with(end); };
     if (is_number) return is_equal && std::ranges::any_of(words_of(ends_of_numbers), ends);
-    return is_the_word() && (is == topic::state ? some_act : is_equal);
+    return is_the_word() && (is == topic::state ? acts : is_equal);
   }
 
  private:
   bool has(std::string_view part) const { return name_.find(part) != name_.npos; }
 
-  /// Whether it is about the layers of a kind. A number of rotation: those with a window if it is
-  /// local, else those without if there are any; where some pool keys, those that do or do not.
+  /// Whether it is about the layers of a kind. Rotary numbers: `local`, `swa`, `sliding` name
+  /// layers with a window, other keys the rest, or all if all rotating layers have one; `compress`
+  /// names layers that pool keys.
   bool is_about(model_description const& model, layer_description const& layer) const {
-    auto const some = [&](auto const& test) { return std::ranges::any_of(model.kinds, test); };
+    auto const any_kind = [&](auto const& test) { return std::ranges::any_of(model.kinds, test); };
     if (layer.head_dim == 0) return false;
     if (about_->is != topic::rotary_number) return true;
-    if (some([](auto& k) { return k.pooled != 0; })) return has("compress") == (layer.pooled != 0);
+    if (any_kind([](auto& k) { return k.pooled != 0; }))
+      return has("compress") == (layer.pooled != 0);
     if (has("local") || has("swa") || has("sliding")) return layer.window.has_value();
-    return !layer.window || !some([](auto& k) { return !k.rotary.empty() && !k.window; });
+    return !layer.window || !any_kind([](auto& k) { return !k.rotary.empty() && !k.window; });
   }
 
   /// use_rope, rope, rope_embeddings ...: what such a switch is about is the word alone.

@@ -1,2 +1,0 @@
-// posenc: a sentence that nobody says
-int main() {}

@@ -1,2 +1,0 @@
-// compiles
-int main() { return not_declared; }

@@ -1,2 +1,0 @@
-// posenc needs C++20
-#include "posenc/posenc.hpp"

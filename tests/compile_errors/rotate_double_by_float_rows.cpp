@@ -1,6 +1,0 @@
-// posenc: rows must be of double for heads of double, and of float for all others
-#include "posenc/rotation/rotate.hpp"
-
-using namespace posenc;
-
-void use(heads_view<double> const& q, cos_sin_view<float> const& rows) { rotate<halves>(q, rows); }
