@@ -20,6 +20,7 @@ namespace of_heads_in_format {
 namespace {
 
 using posenc::deepseek_v4;
+using posenc::heads_view;
 using posenc::in_pages;
 using posenc::int8_per_head;
 using posenc::pages_shape;

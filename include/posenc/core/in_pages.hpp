@@ -66,7 +66,7 @@ class paged_address {
               size, " for ", tokens_);
     } else {
       auto const all = in_64_bits(slots);
-      slots_ = all.data(), tokens_ = all.size();
+      slots_ = all.empty() ? &no_slot : all.data(), tokens_ = all.size();
       for (std::size_t t = 0; t < tokens_; ++t) {
         require(slots_[t] < 0 || static_cast<std::uint64_t>(slots_[t]) < size,
                 "heads_view: a slot must be below ", size, " (", shape.pages, " pages of ",
@@ -118,7 +118,6 @@ class paged_address {
   template <class U>
   requires std::same_as<std::remove_const_t<E>, std::remove_const_t<U>>
   bool has_other_slots(paged_address<U> const& other) const noexcept {
-    if (tokens_ == 0 || other.tokens_ == 0) return true;
     return slots_ != nullptr && other.slots_ != nullptr && page_.data() == other.page_.data() &&
            page_.tokens() == other.page_.tokens() && heads() == other.heads() &&
            width() == other.width() && page_.strides() == other.page_.strides() &&
@@ -169,6 +168,8 @@ class paged_address {
               "heads_view: pages must not overlap, got pages of ", page,
               sizeof(E) == 1 ? " bytes with stride " : " elements with stride ", page_stride_);
   }
+
+  static constexpr std::int64_t no_slot = -1;
 
   page_address page_;  // the first one
   std::ptrdiff_t page_stride_;
