@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "set.hpp"
 
@@ -19,36 +19,14 @@ extern instruction_set const set_base, set_v3, set_v4, set_v4_bf16, set_bf16;
 
 namespace {
 
-struct candidate {
-  instruction_set const* set;
-  bool (*runs)() noexcept;
-};
-
 #if defined(POSENC_KERNELS_V3) || defined(POSENC_KERNELS_V4)
 // Whether the CPU has an extension, by the compilers' name of it, and the operating system saves
-// its registers.
-bool has(std::string_view extension) noexcept {
-  if (extension == "f16c") {  // clang 14's __builtin_cpu_supports does not know it
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
-  }
-#define POSENC_HAS(name) (extension == name && __builtin_cpu_supports(name) != 0)
-  return POSENC_HAS("sse3") || POSENC_HAS("ssse3") || POSENC_HAS("sse4.1") ||
-         POSENC_HAS("sse4.2") || POSENC_HAS("popcnt") || POSENC_HAS("avx") || POSENC_HAS("avx2") ||
-         POSENC_HAS("fma") || POSENC_HAS("bmi") || POSENC_HAS("bmi2") || POSENC_HAS("avx512f") ||
-         POSENC_HAS("avx512bw") || POSENC_HAS("avx512cd") || POSENC_HAS("avx512dq") ||
-         POSENC_HAS("avx512vl") || POSENC_HAS("avx512bf16");
-#undef POSENC_HAS
-}
-
-// `extensions`: names with spaces between, of posenc_add_kernels.cmake.
-bool has_all(std::string_view extensions) noexcept {
-  for (;;) {
-    auto const length = extensions.find(' ');
-    if (!has(extensions.substr(0, length))) return false;
-    if (length == extensions.npos) return true;
-    extensions.remove_prefix(length + 1);
-  }
+// its registers. What a set needs is made of these in posenc_add_kernels.cmake.
+#define POSENC_HAS(extension) (__builtin_cpu_supports(#extension) != 0)
+#define POSENC_HAS_F16C has_f16c()
+[[maybe_unused]] bool has_f16c() noexcept {  // clang 14's __builtin_cpu_supports does not know it
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
 }
 #endif
 
@@ -62,16 +40,16 @@ bool runs_bf16() noexcept {
 #endif
 
 // From the least to the most.
-constexpr candidate candidates[] = {
+constexpr std::pair<instruction_set const*, bool (*)() noexcept> candidates[] = {
     {&set_base, []() noexcept { return true; }},
 #if defined(POSENC_KERNELS_V3)
-    {&set_v3, []() noexcept { return has_all(POSENC_KERNELS_V3); }},
+    {&set_v3, []() noexcept { return POSENC_KERNELS_V3; }},
 #endif
 #if defined(POSENC_KERNELS_V4)
-    {&set_v4, []() noexcept { return has_all(POSENC_KERNELS_V4); }},
+    {&set_v4, []() noexcept { return POSENC_KERNELS_V4; }},
 #endif
 #if defined(POSENC_KERNELS_V4_BF16)
-    {&set_v4_bf16, []() noexcept { return has_all(POSENC_KERNELS_V4_BF16); }},
+    {&set_v4_bf16, []() noexcept { return POSENC_KERNELS_V4_BF16; }},
 #endif
 #if defined(POSENC_KERNELS_BF16)
     {&set_bf16, runs_bf16},
@@ -89,13 +67,13 @@ instruction_set const& choose() {
     if (runs()) {
       best = set;
     } else if (!forced.empty()) {
-      throw no_instruction_set(
-          "posenc: POSENC_INSTRUCTION_SET must be one that this CPU has, got " + forced);
+      throw failure(POSENC1_NO_INSTRUCTION_SET,
+                    "posenc: POSENC_INSTRUCTION_SET must be one that this CPU has, got " + forced);
     }
   }
   if (best == nullptr) {
-    throw no_instruction_set("posenc: POSENC_INSTRUCTION_SET must be one of " + names + ", got " +
-                             forced);
+    throw failure(POSENC1_NO_INSTRUCTION_SET,
+                  "posenc: POSENC_INSTRUCTION_SET must be one of " + names + ", got " + forced);
   }
   return *best;
 }

@@ -1,6 +1,7 @@
 // The C API: frequencies.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,12 +82,6 @@ class parameters {
   std::vector<bool> read_;
 };
 
-/// A rule and what it makes of its parameters and of the frequencies that it changes.
-struct rule {
-  std::string_view name;
-  frequencies (*make)(parameters&, frequencies const&);
-};
-
 posenc::ntk_by_parts_scaling parts_of(parameters& p) {
   posenc::ntk_by_parts_scaling s{.factor = p.number("factor"),
                                  .original_length = p.number("original_length")};
@@ -114,7 +109,13 @@ posenc::longrope_scaling longrope_of(parameters& p) {
   return s;
 }
 
-constexpr rule that_change[] = {
+/// A rule, and what it makes of its parameters: of the frequencies that it changes, or of none.
+struct rule {
+  std::string_view name;
+  frequencies (*change)(parameters&, frequencies const&) = nullptr;
+  frequencies (*begin)(parameters&) = nullptr;
+};
+constexpr rule rules[] = {
     {"linear", [](auto& p, auto& f) { return linear(f, p.number("factor")); }},
     {"ntk", [](auto& p, auto& f) { return ntk(f, p.number("factor")); }},
     {"dynamic_ntk",
@@ -145,36 +146,29 @@ constexpr rule that_change[] = {
     {"resonance", [](auto&, auto& f) { return resonance(f); }},
     {"raised_cosine_clip", [](auto& p, auto& f) { return raised_cosine_clip(f, p.count("n")); }},
     {"fope_floor", [](auto& p, auto& f) { return fope_floor(f, p.number("trained_length")); }},
-};
-
-struct first_rule {
-  std::string_view name;
-  frequencies (*make)(parameters&);
-};
-constexpr first_rule that_begin[] = {
-    {"geometric",
+    {"geometric", nullptr,
      [](auto& p) { return posenc::geometric(p.count("rotary_dim"), p.number("base")); }},
-    {"geometric_inclusive",
+    {"geometric_inclusive", nullptr,
      [](auto& p) { return posenc::geometric_inclusive(p.count("rotary_dim"), p.number("base")); }},
-    {"proportional",
+    {"proportional", nullptr,
      [](auto& p) {
        return posenc::proportional(p.count("head_dim"), p.number("base"), p.number("p"),
                                    p.number("factor", 1));
      }},
-    {"part_ntk",
+    {"part_ntk", nullptr,
      [](auto& p) {
        posenc::part_ntk_scaling s{.factor = p.number("factor"),
                                   .original_length = p.number("original_length")};
        s.ntk = p.number("ntk", s.ntk), s.extrapolation = p.number("extrapolation", s.extrapolation);
        return posenc::part_ntk(p.count("rotary_dim"), p.number("base"), s);
      }},
-    {"pixel",
+    {"pixel", nullptr,
      [](auto& p) {
        auto const max = p.maybe("max_freq");
        auto const dim = p.count("rotary_dim");
        return max ? posenc::pixel(dim, *max) : posenc::pixel(dim);
      }},
-    {"axial",
+    {"axial", nullptr,
      [](auto& p) {
        std::vector<std::size_t> dims;
        for (auto const n : p.list("dims")) dims.push_back(p.as_count("dims", n));
@@ -183,22 +177,19 @@ constexpr first_rule that_begin[] = {
 };
 
 frequencies made(posenc1_frequencies const* of, std::string_view name, parameters& given) {
-  for (auto const& rule : that_begin) {
-    if (rule.name != name) continue;
+  auto const* const found = std::ranges::find(rules, name, &rule::name);
+  require(found != std::end(rules),
+          "posenc1_frequencies_of_rule: the rule must be one of the header, got ", name);
+  if (found->begin != nullptr) {
     require(of == nullptr, name, ": must be given no frequencies to change");
-    return rule.make(given);
+    return found->begin(given);
   }
-  for (auto const& rule : that_change) {
-    if (rule.name != name) continue;
-    if (of != nullptr) return rule.make(given, of->value);
-    auto const dim = given.count("rotary_dim");
-    auto const base = given.number("base");
-    // The ramp of YaRN is exact where the base is known.
-    if (name == "yarn") return posenc::yarn(dim, base, yarn_of(given));
-    return rule.make(given, posenc::geometric(dim, base));
-  }
-  posenc::detail::refuse("posenc1_frequencies_of_rule: the rule must be one of the header, got ",
-                         name);
+  if (of != nullptr) return found->change(given, of->value);
+  auto const dim = given.count("rotary_dim");
+  auto const base = given.number("base");
+  // The ramp of YaRN is exact where the base is known.
+  if (name == "yarn") return posenc::yarn(dim, base, yarn_of(given));
+  return found->change(given, posenc::geometric(dim, base));
 }
 
 }  // namespace
@@ -210,7 +201,7 @@ posenc1_status posenc1_frequencies_of_base(size_t rotary_dim, double base,
                                            posenc1_frequencies** result) {
   return guarded([&] {
     require_given("posenc1_frequencies_of_base", result);
-    give(posenc::geometric(rotary_dim, base), result);
+    *result = new posenc1_frequencies{posenc::geometric(rotary_dim, base)};
   });
 }
 
@@ -220,8 +211,8 @@ posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq, size_t pai
   return guarded([&] {
     constexpr auto function = "posenc1_frequencies_of_numbers";
     require_given(function, inv_freq, result);
-    give(posenc::frequencies(numbers_of(function, "pairs", inv_freq, pairs), attention_factor),
-         result);
+    auto const numbers = numbers_of(function, "pairs", inv_freq, pairs);
+    *result = new posenc1_frequencies{posenc::frequencies(numbers, attention_factor)};
   });
 }
 
@@ -235,7 +226,7 @@ posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char c
     parameters read(rule, {given, count});
     auto value = made(of, rule, read);
     read.check_all_read();
-    give(std::move(value), result);
+    *result = new posenc1_frequencies{std::move(value)};
   });
 }
 

@@ -55,7 +55,7 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
     found.rotary_dim = frequencies.rotary_dim();
     found.first_dim = rotary.block.first_dim(kind.head_dim, found.rotary_dim);
     found.depends_on_length = rotary.frequencies.depends_on_length() ? 1 : 0;
-    give(std::move(frequencies), result);
+    *result = new posenc1_frequencies{std::move(frequencies)};
   }
   if (description != nullptr) *description = found;
 }
@@ -77,7 +77,8 @@ posenc1_status posenc1_frequencies_of_model([[maybe_unused]] char const* file,
     posenc_kernels::require(*file != '\0', function, ": file must be a name, got none");
     posenc_kernels::describe(file, layer, length, description, result);
 #else
-    throw posenc_kernels::not_built(
+    throw posenc_kernels::failure(
+        POSENC1_NOT_BUILT,
         "posenc: posenc1_frequencies_of_model must be built with posenc_add_kernels(... MODEL)");
 #endif
   });

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "checked_heads.hpp"
+#include "checked.hpp"
 #include "handles.hpp"
 #include "posenc/version.hpp"
 
@@ -14,16 +14,17 @@ namespace {
 
 thread_local char sentence_of_thread[1024] = "";
 
-instruction_set::frequency_list list_of(posenc::frequencies const& f) noexcept {
-  return {f.inv_freq().data(), f.rest().data(), f.pairs(), f.attention_factor()};
-}
-
-void make(auto const& rows_of, std::size_t pairs, bool rerotates, posenc1_row_maker** result) {
+void make(posenc::frequencies const& f, posenc::frequencies const* to, std::int64_t table_range,
+          posenc1_row_maker** result) {
+  auto const list_of = [](posenc::frequencies const& of) -> instruction_set::frequency_list {
+    return {of.inv_freq().data(), of.rest().data(), of.pairs(), of.attention_factor()};
+  };
   auto const& set = chosen_set();
-  auto made = std::make_unique<posenc1_row_maker>(
-      posenc1_row_maker{&set, nullptr, pairs, rerotates, nullptr, 0});
-  made->rows = rows_of(set);
-  made->rotated = set.rotated_pairs(*made->rows, made->rotated_count);
+  auto made =
+      std::make_unique<posenc1_row_maker>(posenc1_row_maker{&set, nullptr, to != nullptr, {}});
+  auto const target = list_of(to == nullptr ? f : *to);
+  made->rows =
+      set.make_rows(list_of(f), to == nullptr ? nullptr : &target, table_range, made->rotated);
   *result = made.release();
 }
 
@@ -40,10 +41,9 @@ using namespace posenc_kernels;
 
 char const* posenc1_error() { return sentence_of_thread; }
 
-#define POSENC_KERNELS_JOIN(a, b, c) #a "." #b "." #c
-#define POSENC_KERNELS_JOINED(a, b, c) POSENC_KERNELS_JOIN(a, b, c)
 char const* posenc1_version() {
-  return POSENC_KERNELS_JOINED(POSENC_VERSION_MAJOR, POSENC_VERSION_MINOR, POSENC_VERSION_PATCH);
+  return POSENC_KERNELS_TEXT(POSENC_VERSION_MAJOR) "." POSENC_KERNELS_TEXT(
+      POSENC_VERSION_MINOR) "." POSENC_KERNELS_TEXT(POSENC_VERSION_PATCH);
 }
 
 char const* posenc1_instruction_set() {
@@ -56,8 +56,7 @@ posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f, int64_t ta
                                         posenc1_row_maker** result) {
   return guarded([&] {
     require_given("posenc1_row_maker_create", f, result);
-    make([&](auto const& set) { return set.make_rows(list_of(f->value), table_range); },
-         f->value.pairs(), false, result);
+    make(f->value, nullptr, table_range, result);
   });
 }
 
@@ -72,9 +71,7 @@ posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
             "posenc1_rerotation_create: both frequencies must have the same number "
             "of pairs, got ",
             pairs, " and ", target.pairs());
-    make(
-        [&](auto const& set) { return set.make_rerotation(list_of(from->value), list_of(target)); },
-        pairs, true, result);
+    make(from->value, &target, 0, result);
   });
 }
 

@@ -2,21 +2,22 @@
 // Sets share no function: what is not posenc's is in an unnamed namespace.
 #include "set.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/cut.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/rotary_block.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rotation/norm_loops.hpp"
+#include "set_heads.hpp"
 #include "set_rows.hpp"
 #if !defined(POSENC_KERNELS_FEWER)
 #include "set_step.hpp"
@@ -29,52 +30,42 @@ namespace {
 
 // ---- Rotation
 
-// What a rotation asks of a view. The plan was checked: heads are where they may be.
-template <class T>
-class planned_heads {
- public:
-  using element_type = T;
-  planned_heads(placed_heads const& at, rotation_plan const& plan) noexcept
-      : at_(at), plan_(plan) {}
-
-  std::size_t tokens() const noexcept { return plan_.tokens; }
-  std::size_t heads() const noexcept { return plan_.heads; }
-  std::size_t head_dim() const noexcept { return plan_.head_dim; }
-  std::ptrdiff_t head_stride() const noexcept { return at_.head; }
-  posenc::heads_strides strides() const noexcept { return {at_.token, at_.head}; }
-  posenc::memory_range memory() const noexcept { return {}; }  // overlaps nothing
-  T* token(std::size_t token) const noexcept {
-    return reinterpret_cast<T*>(at_.data) + static_cast<std::ptrdiff_t>(token) * at_.token;
+// With a norm before, some heads of a token at a time, as a step has it.
+template <class Checked>
+void rotate_normalised(Checked const& heads, rotation_plan const& plan) noexcept {
+  using real = typename Checked::real;
+  posenc::detail::head_gains<real, 64> gains;
+  for (std::size_t token = 0; token < plan.tokens; ++token) {
+    for (std::size_t head = 0, count; head < plan.heads; head += count) {
+      count = std::min(plan.heads - head, std::size(gains.values));
+      auto some = heads.at(token, 1, head, count);
+      auto const* const from = heads.from.at(token, head);
+      gains.compute(from, some.from_head, count, plan.head_dim, static_cast<real>(plan.eps),
+                    heads.scale);
+      if (plan.weight != nullptr)
+        some.first.weights = static_cast<real const*>(plan.weight) + plan.first_dim;
+      some.first.gain = gains.values, some.first.gain_per_head = true;
+      if (token + 1 < plan.tokens) some.first.ahead += heads.from.strides().token;
+      posenc::detail::rotate_in_l1<typename Checked::from_layout, typename Checked::to_layout>(
+          some, heads.rows.rotated_pairs());
+    }
   }
-
- private:
-  placed_heads const& at_;
-  rotation_plan const& plan_;
-};
+}
 
 template <class S, class T, class From, class To, bool Fused>
 void rotate(rotation_plan const& plan) noexcept {
   using real = posenc::arithmetic_t<T>;
-  static_assert(sizeof(pair_range) == sizeof(posenc::pair_range));
-  posenc::cos_sin_view<real> const rows(
-      static_cast<real const*>(plan.cos_sin), plan.tokens, plan.pairs,
-      {reinterpret_cast<posenc::pair_range const*>(plan.rotated), plan.rotated_count});
-  posenc::detail::head_factors<real> factors;
+  auto const rows = rows_of<real>(plan.rows, plan.tokens);
+  posenc::heads_shape const shape{plan.tokens, plan.heads, plan.head_dim};
+  auto const from = numbers_at<S const>(plan.from, shape);
+  auto const to = numbers_at<T>(plan.to, shape);
+  auto const scale = static_cast<real>(plan.scale);
+  posenc::detail::checked_heads<From, To, Fused, decltype(from), decltype(to)> const heads{
+      from, to, scale, rows, plan.first_dim, Fused || !plan.in_place};
   if constexpr (Fused) {
-    if (plan.weight != nullptr)
-      factors.weight = {static_cast<real const*>(plan.weight), plan.head_dim};
-    factors.eps = static_cast<real>(plan.eps), factors.scale = static_cast<real>(plan.scale);
-    factors.normalises = plan.eps > 0;
+    if (plan.eps > 0) return rotate_normalised(heads, plan);
   }
-  auto const rotate_views = [&]<class Source, class Target>(Source const& from, Target const& to) {
-    posenc::detail::rotate_all(posenc::detail::check<From, To, Fused>(
-        from, to, posenc::rotary_block::from(plan.first_dim), factors, rows));
-  };
-  planned_heads<T> const to(plan.to, plan);
-  if constexpr (std::is_same_v<S, T> && std::is_same_v<From, To>) {
-    if (plan.in_place) return rotate_views(to, to);
-  }
-  rotate_views(planned_heads<S>(plan.from, plan), to);
+  posenc::detail::rotate_cut(heads, {0, plan.tokens, 0, plan.heads});
 }
 
 using posenc::bfloat16, posenc::half, posenc::halves, posenc::interleaved;
@@ -85,6 +76,8 @@ using layout_of = std::tuple_element_t<I, std::tuple<halves, interleaved>>;
 
 #if defined(POSENC_KERNELS_FEWER)
 constexpr bool only_bfloat16 = true;
+constexpr attend_function* attend = nullptr;
+constexpr step_function* step = nullptr;
 #else
 constexpr bool only_bfloat16 = false;
 #endif
@@ -120,13 +113,14 @@ template <class T, class Layout>
 void rotate_one_token(one_token_plan const& plan) noexcept {
   posenc::detail::heads_in_memory<T, T, false> some;
   some.first.from = some.first.to = static_cast<T*>(plan.data) + plan.first_dim;
-  some.cos = static_cast<posenc::arithmetic_t<T> const*>(plan.cos_sin);
-  some.tokens = 1, some.heads = plan.heads, some.cos_token = 2 * plan.pairs;
+  auto const rows = rows_of<posenc::arithmetic_t<T>>(plan.rows, 1);
+  some.cos = rows.cos(0).data();
+  some.tokens = 1, some.heads = plan.heads, some.cos_token = rows.rotary_dim();
   some.from_token = some.to_token = 0;
   some.from_head = some.to_head = static_cast<std::ptrdiff_t>(plan.head_dim);
-  some.head_dim = plan.head_dim, some.first_dim = plan.first_dim, some.pairs = plan.pairs;
+  some.head_dim = plan.head_dim, some.first_dim = plan.first_dim, some.pairs = rows.pairs();
   posenc::detail::rotate_ranges<Layout, Layout>(
-      some, {reinterpret_cast<posenc::pair_range const*>(plan.rotated), plan.rotated_count}, false,
+      some, rows.rotated_pairs(), false,
       plan.heads == 1 ? posenc::detail::loop::in_order : posenc::detail::loop::columns);
 }
 
@@ -143,28 +137,16 @@ constexpr auto one_token_functions = []<std::size_t... I>(std::index_sequence<I.
 }
 (std::make_index_sequence<types * layouts>{});
 
-// ---- Attention, a step
-
-#if !defined(POSENC_KERNELS_FEWER)
-#define POSENC_KERNELS_ATTEND attend
-#define POSENC_KERNELS_STEP step
-#else
-#define POSENC_KERNELS_ATTEND nullptr
-#define POSENC_KERNELS_STEP nullptr
-#endif
-
 }  // namespace
 
-#if defined(POSENC_KERNELS_FEWER)
-#define POSENC_KERNELS_FEWER_SET &POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_FEWER)
-#else
-#define POSENC_KERNELS_FEWER_SET nullptr
-#endif
 #define POSENC_KERNELS_JOINED(prefix, name) POSENC_KERNELS_JOINED_EXPANDED(prefix, name)
 #define POSENC_KERNELS_JOINED_EXPANDED(prefix, name) prefix##name
 
 #if defined(POSENC_KERNELS_FEWER)
 extern instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_FEWER);
+#define POSENC_KERNELS_FEWER_SET &POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_FEWER)
+#else
+#define POSENC_KERNELS_FEWER_SET nullptr
 #endif
 extern instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET);
 instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
@@ -172,12 +154,10 @@ instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .fewer = POSENC_KERNELS_FEWER_SET,
     .rotate = functions.data(),
     .rotate_one_token = one_token_functions.data(),
-    .attend = POSENC_KERNELS_ATTEND,
-    .step = POSENC_KERNELS_STEP,
+    .attend = attend,
+    .step = step,
     .make_rows = make_rows,
-    .make_rerotation = make_rerotation,
     .destroy_rows = destroy_rows,
-    .rotated_pairs = rotated_pairs,
     .write_rows = write_rows};
 
 }  // namespace posenc_kernels

@@ -4,9 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "posenc/core/target.hpp"
+
+// Of a shared library, the functions of this header alone are exported.
+#if defined(POSENC_KERNELS_SHARED) && !defined(_WIN32)
+#pragma GCC visibility push(default)
+#include "posenc/posenc.h"
+#pragma GCC visibility pop
+#else
+#include "posenc/posenc.h"
+#endif
 
 #define POSENC_KERNELS_TEXT(name) POSENC_KERNELS_TEXT_EXPANDED(name)
 #define POSENC_KERNELS_TEXT_EXPANDED(name) #name
@@ -21,24 +31,52 @@ static_assert(std::string_view(POSENC_KERNELS_TEXT(POSENC_TARGET_CPU)) ==
 
 namespace posenc_kernels {
 
-/// Heads of tokens, each as far from the next, checked. Strides are in elements.
-struct placed_heads {
+/// Where heads are, checked. Strides are in bytes.
+struct places {
   char* data;
-  std::ptrdiff_t token, head;
+  std::ptrdiff_t page, token, head;
+  std::int64_t const* slots = nullptr;  ///< null: token t is in slot t
+  std::size_t page_tokens = 0;          ///< 0: all tokens are in one page
+  int log2 = -1;                        ///< of page_tokens; negative: no integer
+
+  /// Not where there is no memory. (Inlined: sets share no function.)
+  [[gnu::always_inline]] bool has(std::size_t t) const noexcept {
+    return data != nullptr && (slots == nullptr || slots[t] >= 0);
+  }
+  /// The first head of a token that has a slot.
+  [[gnu::always_inline]] char* at(std::size_t t) const noexcept {
+    // Volatile, or clang loads a whole block with a mask, which qemu 7.2 refuses from null.
+    auto const volatile* const all = slots;
+    auto slot = all == nullptr ? t : static_cast<std::size_t>(all[t]);
+    if (page_tokens == 0) return data + static_cast<std::ptrdiff_t>(slot) * token;
+    auto const of_page = log2 >= 0 ? slot >> log2 : slot / page_tokens;
+    slot -= of_page * page_tokens;
+    return data + static_cast<std::ptrdiff_t>(of_page) * page +
+           static_cast<std::ptrdiff_t>(slot) * token;
+  }
 };
 
-struct pair_range {
-  std::size_t first, last;
+/// Heads in a format, or of numbers, which are formats 0 to 3.
+struct stored_heads {
+  places codes, scales;  ///< scales: of formats that have them elsewhere
+  std::size_t format;    ///< a posenc1_format, or POSENC1_F64
+  float scale, inverse;  ///< of the tensor
+};
+inline constexpr std::size_t formats = 14, types = 4, layouts = 2;
+
+/// Rows of cosines and sines, float or double, and the pairs that they rotate.
+struct rows_plan {
+  void const* cos_sin;  ///< of the first token
+  std::size_t pairs, rotated_count;
+  void const* rotated;  ///< of posenc::pair_range, which differs by set
 };
 
 /// Some heads of some tokens of a posenc1_rotation, checked.
 struct rotation_plan {
-  placed_heads from, to;
-  std::size_t tokens, heads, head_dim, first_dim, pairs;
-  void const* cos_sin;  ///< of the first token
+  places from, to;  ///< of tokens in one page
+  std::size_t tokens, heads, head_dim, first_dim;
+  rows_plan rows;
   bool in_place;
-  pair_range const* rotated;
-  std::size_t rotated_count;
   double eps, scale;  ///< eps 0: no norm
   void const* weight;
 };
@@ -49,63 +87,22 @@ using rotate_function = void(rotation_plan const&) noexcept;
 struct one_token_plan {
   void* data;
   std::size_t heads, head_dim, first_dim;
-  void const* cos_sin;
-  std::size_t pairs, rotated_count;
-  pair_range const* rotated;
+  rows_plan rows;
 };
 
 using one_token_function = void(one_token_plan const&) noexcept;
 
-inline constexpr std::size_t types = 4, layouts = 2;
-
-/// Heads in memory, checked: numbers of a view, or bytes of a cache. Strides are in bytes.
-struct heads_in_bytes {
-  char* data;
-  std::ptrdiff_t page, token, head;
-  std::int64_t const* slots;  ///< null: token t is in slot t
-  std::size_t page_tokens;    ///< 0: no pages, no slots
-
-  /// The first head of a token. Null: its slot is negative.
-  char* at(std::size_t t) const noexcept {
-    if (page_tokens == 0) return data + static_cast<std::ptrdiff_t>(t) * token;
-    auto const slot = slots == nullptr ? static_cast<std::int64_t>(t) : slots[t];
-    if (slot < 0) return nullptr;
-    auto const n = static_cast<std::size_t>(slot);
-    return data + static_cast<std::ptrdiff_t>(n / page_tokens) * page +
-           static_cast<std::ptrdiff_t>(n % page_tokens) * token;
-  }
-};
-
-/// The same with their format.
-struct stored_heads {
-  heads_in_bytes codes, scales;  ///< scales: of formats that have them elsewhere
-  std::size_t format;
-  float scale, inverse;  ///< of the tensor
-};
-inline constexpr std::size_t formats = 14;
-
-/// Keys or values, checked.
-struct cached_heads {
-  stored_heads at;  ///< from the first kv head on
-  /// Where the codes of each token are, and its scales. Null: at equal distances.
-  char const *const *codes, *const *scales;
-};
-
-/// Some kv heads of a posenc1_attention, checked. Strides are in elements.
+/// Some kv heads of a posenc1_attention, checked.
 struct attention_plan {
-  void const* queries;
-  void* outputs;
-  std::ptrdiff_t query_head, output_head;
-  std::size_t query_type, output_type;
-  cached_heads keys, values;
+  stored_heads queries, outputs, keys, values;  ///< of these heads
   std::size_t tokens, kv_heads, group, head_dim, value_dim;
   double scale;
-  double const* sinks;  ///< of the first head; null: none
+  double const* sinks;  ///< null: none
   struct workspace {
     void *queries, *scores, *near, *outputs, *sums;  ///< of a head each, real numbers
-    static constexpr std::size_t near_tokens = 64;   ///< near: so many of a head
-    float* decoded;  ///< near_tokens heads
-    void* few;       ///< near_tokens of a kv head's queries
+    static constexpr std::size_t near_tokens = 64;   ///< near: of a head
+    float* decoded;                                  ///< near_tokens heads
+    void* few;                                       ///< near_tokens of a kv head's queries
   } memory;
 };
 
@@ -113,26 +110,15 @@ using attend_function = void(attention_plan const&) noexcept;
 
 /// One set of heads of a posenc1_step, checked: those of some tokens.
 struct step_plan {
-  stored_heads from, to[2];
-  std::size_t targets, token, tokens, head, heads, head_dim;
-  std::size_t first_dim, pairs;  ///< pairs 0: no rotation
-  std::size_t from_layout, to_layout;
-  float const* cos_sin;  ///< of token 0
-  pair_range const* rotated;
-  std::size_t rotated_count;
-  struct norm_of_head {
-    float eps;  ///< 0: no norm
-    bool l2, after, plus_one;
-    std::size_t eps_place, weight_type;
-    void const* weight;  ///< null: 1
-  } norm;
+  stored_heads from, to[2];  ///< of all; to[1]: where a second target is
+  std::size_t all_tokens, all_heads, token, tokens, head, heads, head_dim;
+  std::size_t first_dim, from_layout, to_layout;
+  rows_plan rows;  ///< of no pairs: no rotation
+  posenc1_norm norm;
   float scale;
   unsigned rounding;  ///< of posenc1_rounding
-  std::size_t rounded_type;
+  posenc1_type rounded_type;
 };
-/// So many numbers of a head go through L1.
-inline constexpr std::size_t most_head_dim = 4096;
-
 using step_function = void(step_plan const&) noexcept;
 
 /// One row maker of one instruction set.
@@ -155,11 +141,10 @@ struct instruction_set {
     std::size_t pairs;
     double attention_factor;
   };
-  rows_of_set* (*make_rows)(frequency_list const& f, std::int64_t table_range);
-  rows_of_set* (*make_rerotation)(frequency_list const& from, frequency_list const& to);
+  /// to: not null of rows that rotate once more. plan: of no rows, alive as long as these.
+  rows_of_set* (*make_rows)(frequency_list const& f, frequency_list const* to,
+                            std::int64_t table_range, rows_plan& plan);
   void (*destroy_rows)(rows_of_set*) noexcept;
-  /// The pairs that the rows rotate.
-  pair_range const* (*rotated_pairs)(rows_of_set const&, std::size_t& count) noexcept;
   void (*write_rows)(rows_of_set const&, std::int64_t const* positions,
                      std::int64_t const* from_positions, std::size_t tokens, bool doubles,
                      void* memory) noexcept;
@@ -177,11 +162,13 @@ inline rotate_function* function_of(instruction_set const& set, std::size_t from
   return set.fewer->rotate[i];
 }
 
-struct no_instruction_set : std::runtime_error {
-  using runtime_error::runtime_error;
+/// What has a status of its own.
+struct failure : std::runtime_error {
+  posenc1_status status;
+  failure(posenc1_status of, std::string const& sentence) : runtime_error(sentence), status(of) {}
 };
 
-/// The set in use. Throws no_instruction_set if POSENC_INSTRUCTION_SET names none.
+/// The set in use. Throws a failure if POSENC_INSTRUCTION_SET names none.
 instruction_set const& chosen_set();
 
 }  // namespace posenc_kernels

@@ -10,12 +10,21 @@
 
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/rerotation.hpp"
 #include "posenc/rows/row_maker.hpp"
 #include "set.hpp"
 
 namespace posenc_kernels {
 namespace {
+
+template <class Real>
+posenc::cos_sin_view<Real> rows_of(rows_plan const& rows, std::size_t tokens) noexcept {
+  return {static_cast<Real const*>(rows.cos_sin),
+          tokens,
+          rows.pairs,
+          {static_cast<posenc::pair_range const*>(rows.rotated), rows.rotated_count}};
+}
 
 // One of three makers.
 struct rows {
@@ -40,9 +49,6 @@ struct rows {
   }
 };
 
-rows const& of(rows_of_set const& opaque) noexcept { return reinterpret_cast<rows const&>(opaque); }
-rows_of_set* opaque(rows* made) noexcept { return reinterpret_cast<rows_of_set*>(made); }
-
 using frequency_list = instruction_set::frequency_list;
 
 posenc::frequencies frequencies_of(frequency_list const& f) {
@@ -50,41 +56,31 @@ posenc::frequencies frequencies_of(frequency_list const& f) {
           f.attention_factor};
 }
 
-rows_of_set* make_rows(frequency_list const& f, std::int64_t table_range) {
+rows_of_set* make_rows(frequency_list const& f, frequency_list const* to, std::int64_t table_range,
+                       rows_plan& plan) {
   auto made = std::make_unique<rows>();
-  if (table_range == 0) {
-    made->maker.emplace(frequencies_of(f));
-  } else {
-    made->table.emplace(frequencies_of(f), table_range);
-  }
-  return opaque(made.release());
-}
-
-rows_of_set* make_rerotation(frequency_list const& from, frequency_list const& to) {
-  auto made = std::make_unique<rows>();
-  made->again.emplace(frequencies_of(from), frequencies_of(to), false);
-  return opaque(made.release());
+  auto const of = [](auto const& maker) {
+    return maker.write(std::span<std::int64_t const>(), static_cast<float*>(nullptr))
+        .rotated_pairs();
+  };
+  std::span<posenc::pair_range const> const rotated =
+      to != nullptr
+          ? made->again.emplace(frequencies_of(f), frequencies_of(*to), false).rotated_pairs
+      : table_range == 0 ? of(made->maker.emplace(frequencies_of(f)))
+                         : of(made->table.emplace(frequencies_of(f), table_range));
+  plan = {nullptr, f.pairs, rotated.size(), rotated.data()};
+  return reinterpret_cast<rows_of_set*>(made.release());
 }
 
 void destroy_rows(rows_of_set* made) noexcept { delete reinterpret_cast<rows*>(made); }
 
-pair_range const* rotated_pairs(rows_of_set const& made, std::size_t& count) noexcept {
-  auto const& rows = of(made);
-  std::span<std::int64_t const> const none;
-  auto const pairs =
-      rows.maker   ? rows.maker->write(none, static_cast<float*>(nullptr)).rotated_pairs()
-      : rows.table ? rows.table->write(none, static_cast<float*>(nullptr)).rotated_pairs()
-                   : std::span<posenc::pair_range const>(rows.again->rotated_pairs);
-  count = pairs.size();
-  return reinterpret_cast<pair_range const*>(pairs.data());
-}
-
 void write_rows(rows_of_set const& made, std::int64_t const* positions,
                 std::int64_t const* from_positions, std::size_t tokens, bool doubles,
                 void* memory) noexcept {
-  if (doubles)
-    return of(made).write(positions, from_positions, tokens, static_cast<double*>(memory));
-  of(made).write(positions, from_positions, tokens, static_cast<float*>(memory));
+  auto const write = [&](auto* to) {
+    reinterpret_cast<rows const&>(made).write(positions, from_positions, tokens, to);
+  };
+  doubles ? write(static_cast<double*>(memory)) : write(static_cast<float*>(memory));
 }
 
 }  // namespace

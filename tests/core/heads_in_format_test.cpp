@@ -235,7 +235,7 @@ TEST(heads_in_format, refuses_what_numbers_refuse_and_head_dims_that_a_format_ha
       message_of([&] {
         heads_view(q8_0{}, memory.data(), three_pages, {500, 136, 68}, slots{0});
       }),
-      "posenc: heads_view: pages must not overlap, got pages of 544 elements with stride 500");
+      "posenc: heads_view: pages must not overlap, got pages of 544 bytes with stride 500");
   void* const nowhere = nullptr;
   EXPECT_EQ(message_of([&] { heads_view(int8_per_head{}, nowhere, three_pages, slots{0}); }),
             "posenc: heads_view: data must not be null for 4 tokens x 2 heads");

@@ -140,7 +140,7 @@ TEST(in_pages, refuses_a_slot_beyond_the_last_page) {
 TEST(in_pages, refuses_pages_that_overlap) {
   std::vector<float> memory(1200);
   slots const none;
-  for (std::ptrdiff_t const stride : {95, 0, -96, -1000}) {
+  for (std::ptrdiff_t const stride : {95, 0, -95}) {
     auto const message =
         "posenc: heads_view: pages must not overlap, got pages of 96 elements with stride " +
         std::to_string(stride);
@@ -148,10 +148,9 @@ TEST(in_pages, refuses_pages_that_overlap) {
                 heads_view<float, in_pages>(memory.data(), five_pages, {stride, 24, 8}, none);
               }),
               message);
-    EXPECT_EQ(message_of([&] {
-                heads_view<float const, in_pages>(memory.data(), five_pages, {stride, 8, 32}, none);
-              }),
-              message);
+    EXPECT_NO_THROW(
+        (heads_view<float const, in_pages>(memory.data() + 500, five_pages, {stride, 8, 32}, none)))
+        << "read alone";
     EXPECT_NO_THROW(
         (heads_view<float, in_pages>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none)))
         << "one page";

@@ -91,5 +91,6 @@ extern size_t allocations;
 
 void test_attention(void); /* of attention.c */
 void test_step(void);      /* of step.c */
+void test_layouts(void);   /* of layouts.c */
 
 #endif

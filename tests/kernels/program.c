@@ -511,6 +511,7 @@ int main(void) {
   test_same_heads(&c);
   test_attention();
   test_step();
+  test_layouts();
   if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
   posenc1_row_maker_destroy(c.maker);
   printf("ran %s\n", set);

@@ -485,7 +485,7 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_E4M3;
                    s.keys.to_cache.scale = 1e-40, "scale must be finite and positive");
   MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_E4M3;
-                   s.keys.to_cache.scale = 0x1p120, "scale must be below 2^120 for E4M3");
+                   s.keys.to_cache.scale = 0x1p120, "e4m3: the scale must be below 2^120");
   MUST_REFUSE_WITH(s.keys.to_cache.token_stride = 1000, "scales must be given where strides");
   MUST_REFUSE_WITH(s.keys.to_cache.scales = memory.codes, "scales must not overlap codes");
   MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_Q8_0;

@@ -79,14 +79,11 @@ class strided_address {
   /// The same, as may_overlap has it.
   strided_memory strided() const noexcept {
     if (tokens() == 0 || heads() == 0) return {};
-    auto first = reinterpret_cast<std::uintptr_t>(data_);  // may be outside the array
-    auto const repeated = [&](std::size_t count, std::ptrdiff_t stride) {
-      auto const n = static_cast<std::uintptr_t>(stride) * sizeof(E);
-      if (stride < 0) first += (count - 1) * n;
-      return strided_memory::repetition{count, stride < 0 ? 0 - n : n};
-    };
-    auto const token = repeated(tokens(), strides_.token), head = repeated(heads(), strides_.head);
-    return {{first, first + width() * sizeof(E)}, {{token, head, {}}}};
+    auto const first = reinterpret_cast<std::uintptr_t>(data_);  // others may be outside the array
+    strided_memory all{{first, first + width() * sizeof(E)}, {}};
+    all.repeat(0, tokens(), strides_.token, sizeof(E));
+    all.repeat(1, heads(), strides_.head, sizeof(E));
+    return all;
   }
 
  protected:
@@ -124,11 +121,13 @@ class strided_address {
             token_stride, " and ", heads, " heads of stride ", head_stride);
     if constexpr (!std::is_const_v<E>)
       require(is_disjoint(tokens, heads, width, token, head),
-              "heads_view: heads that are written to must not overlap, got head_dim ", width,
-              " with ", tokens, " tokens of stride ", token_stride, " and ", heads,
-              " heads of stride ", head_stride);
+              "heads_view: heads that are written to must not overlap, got ",
+              is_byte ? "heads of " : "head_dim ", width, is_byte ? " bytes with " : " with ",
+              tokens, " tokens of stride ", token_stride, " and ", heads, " heads of stride ",
+              head_stride);
   }
 
+  static constexpr bool is_byte = sizeof(E) == 1;  // of a format
   static bool fits_into_memory(std::size_t tokens, std::size_t heads, std::size_t width,
                                std::size_t token, std::size_t head) noexcept {
     auto room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(E);

@@ -33,6 +33,11 @@ struct pages_strides {
 
 namespace detail {
 
+/// As the slots of a view: token t is in slot t.
+struct slots_in_order {
+  std::size_t tokens;
+};
+
 /// As strided_address, in the slots of pages.
 template <class E>
 class paged_address {
@@ -51,44 +56,43 @@ class paged_address {
               // One load per stride: a load of both waits until two stores of 8 bytes are done.
               {opaque(strides.token), strides.head}),
         page_stride_(strides.page),
-        slots_(in_64_bits(slots)),
-        memory_(page_.memory()) {
-    if (shape.pages > 1 && memory_.first != memory_.last) {
-      auto const page = (memory_.last - memory_.first) / sizeof(E);
-      require(strides.page > 0 && static_cast<std::size_t>(strides.page) >= page,
-              "heads_view: pages must not overlap, got pages of ", page, " elements with stride ",
-              strides.page);
-      auto const room =
-          static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(E) - page;
-      require(static_cast<std::size_t>(strides.page) <= room / (shape.pages - 1),
-              "heads_view: the pages must fit into memory, got ", shape.pages, " of stride ",
-              strides.page);
-      memory_.last += (shape.pages - 1) * static_cast<std::size_t>(strides.page) * sizeof(E);
-    }
+        pages_(shape.pages) {
+    if (shape.pages > 1 && page_.tokens() != 0 && heads() != 0) check_pages();
     auto const size = page_.tokens() == 0 ? 0 : shape.pages * shape.page_tokens;
-    for (std::size_t t = 0; t < slots_.size(); ++t) {
-      require(slots_[t] < 0 || static_cast<std::uint64_t>(slots_[t]) < size,
-              "heads_view: a slot must be below ", size, " (", shape.pages, " pages of ",
-              shape.page_tokens, " tokens), got ", slots_[t], " for token ", t);
+    if constexpr (std::same_as<Slots, slots_in_order>) {
+      tokens_ = slots.tokens;
+      require(tokens_ <= size,
+              "heads_view: pages must have room for all tokens where slots are not given, got ",
+              size, " for ", tokens_);
+    } else {
+      auto const all = in_64_bits(slots);
+      slots_ = all.empty() ? &no_slot : all.data(), tokens_ = all.size();
+      for (std::size_t t = 0; t < tokens_; ++t) {
+        require(slots_[t] < 0 || static_cast<std::uint64_t>(slots_[t]) < size,
+                "heads_view: a slot must be below ", size, " (", shape.pages, " pages of ",
+                shape.page_tokens, " tokens), got ", slots_[t], " for token ", t);
+      }
     }
   }
   template <std::same_as<std::remove_const_t<E>> U>
   paged_address(paged_address<U> const& other) noexcept
       : page_(other.page_),
         page_stride_(other.page_stride_),
+        pages_(other.pages_),
         slots_(other.slots_),
-        memory_(other.memory_) {}
+        first_(other.first_),
+        tokens_(other.tokens_) {}
 
-  std::size_t tokens() const noexcept { return slots_.size(); }  ///< as many as slots
-  std::size_t heads() const noexcept { return page_.heads(); }   ///< of each token
-  std::size_t width() const noexcept { return page_.width(); }   ///< elements of a head
+  std::size_t tokens() const noexcept { return tokens_; }       ///< as many as slots
+  std::size_t heads() const noexcept { return page_.heads(); }  ///< of each token
+  std::size_t width() const noexcept { return page_.width(); }  ///< elements of a head
 
   /// Whether a token has a slot.
-  bool has(std::size_t token) const noexcept { return slots_[token] >= 0; }
+  bool has(std::size_t token) const noexcept { return slots_ == nullptr || slots_[token] >= 0; }
   /// The first head of a token, null if it has no slot or there are no heads.
   E* token(std::size_t token) const noexcept {
-    if (slots_[token] < 0 || heads() == 0) return nullptr;
-    auto const slot = static_cast<std::size_t>(slots_[token]);
+    if (!has(token) || heads() == 0) return nullptr;
+    auto const slot = slots_ == nullptr ? first_ + token : static_cast<std::size_t>(slots_[token]);
     // Most pages have a power of 2 of tokens, where a shift replaces the slower division.
     auto const tokens = page_.tokens(), page = std::has_single_bit(tokens)
                                                    ? slot >> std::countr_zero(tokens)
@@ -101,32 +105,36 @@ class paged_address {
     return token(t) + static_cast<std::ptrdiff_t>(head) * head_stride();
   }
 
-  /// All pages, gaps included; those of a slice are the whole's.
-  memory_range memory() const noexcept { return memory_; }
-  /// As may_overlap has it, of a slice its heads alone.
+  /// From the lowest byte of all pages to one beyond the highest, gaps included.
+  memory_range memory() const noexcept { return strided().all(); }
+  /// The same, as may_overlap has it.
   strided_memory strided() const noexcept {
     auto all = page_.strided();
-    if (page_stride_ > 0) {
-      auto const stride = static_cast<std::uintptr_t>(page_stride_) * sizeof(E);
-      all.of_head[2] = {(memory_.last - 1 - memory_.first) / stride + 1, stride};
-    }
+    if (pages_ > 1 && all.head.first != all.head.last)
+      all.repeat(2, pages_, page_stride_, sizeof(E));
     return all;
   }
   /// Whether these and other are different slots of the same pages.
   template <class U>
   requires std::same_as<std::remove_const_t<E>, std::remove_const_t<U>>
   bool has_other_slots(paged_address<U> const& other) const noexcept {
-    return page_.data() == other.page_.data() && page_.tokens() == other.page_.tokens() &&
-           page_.strides() == other.page_.strides() && page_stride_ == other.page_stride_ &&
-           !share_a_slot(slots_, other.slots_);
+    return slots_ != nullptr && other.slots_ != nullptr && page_.data() == other.page_.data() &&
+           page_.tokens() == other.page_.tokens() && heads() == other.heads() &&
+           width() == other.width() && page_.strides() == other.page_.strides() &&
+           page_stride_ == other.page_stride_ && !share_a_slot(slots(), other.slots());
   }
   /// Throws if two tokens have one slot.
-  void require_each_slot_once() const { detail::require_each_slot_once(slots_); }
+  void require_each_slot_once() const { detail::require_each_slot_once(slots()); }
 
  protected:
   void narrow_tokens(std::size_t first, std::size_t count) {
     require_slice("tokens", first, count, tokens());
-    slots_ = slots_.subspan(first, count);
+    if (slots_ == nullptr) {
+      first_ += first;
+    } else {
+      slots_ += first;
+    }
+    tokens_ = count;
   }
   void narrow_heads(std::size_t first, std::size_t count) { page_.narrow_heads(first, count); }
 
@@ -143,11 +151,32 @@ class paged_address {
                   "posenc: the slots of a heads_view must be of std::int64_t");
     return slots;
   }
+  std::span<std::int64_t const> slots() const noexcept {
+    return {slots_, slots_ == nullptr ? 0 : tokens_};
+  }
+  void check_pages() const {
+    auto const memory = page_.memory();
+    auto const page = (memory.last - memory.first) / sizeof(E);
+    auto const stride = page_stride_ < 0 ? 0 - static_cast<std::size_t>(page_stride_)
+                                         : static_cast<std::size_t>(page_stride_);
+    auto const room =
+        static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(E) - page;
+    require(stride <= room / (pages_ - 1), "heads_view: the pages must fit into memory, got ",
+            pages_, " of stride ", page_stride_);
+    if constexpr (!std::is_const_v<E>)
+      require(stride >= page || strided().is_nested(),
+              "heads_view: pages must not overlap, got pages of ", page,
+              sizeof(E) == 1 ? " bytes with stride " : " elements with stride ", page_stride_);
+  }
+
+  static constexpr std::int64_t no_slot = -1;
 
   page_address page_;  // the first one
   std::ptrdiff_t page_stride_;
-  std::span<std::int64_t const> slots_;
-  memory_range memory_;
+  std::size_t pages_;
+  std::int64_t const* slots_ = nullptr;  // null: from first_ on, in order
+  std::size_t first_ = 0;
+  std::size_t tokens_;
 };
 
 }  // namespace detail

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "posenc/core/target.hpp"
 
@@ -30,11 +31,32 @@ struct strided_memory {
   memory_range head = {};  // the lowest
   std::array<repetition, 3> of_head = {};
 
+  /// Repeats it by stride i, of elements of `size` bytes, upwards or downwards.
+  void repeat(std::size_t i, std::size_t count, std::ptrdiff_t stride, std::size_t size) noexcept {
+    auto const n = static_cast<std::uintptr_t>(stride) * size;
+    of_head[i] = {count, stride < 0 ? 0 - n : n};
+    if (stride < 0) head.first += (count - 1) * n, head.last += (count - 1) * n;
+  }
   /// From the lowest byte to one beyond the highest.
   memory_range all() const noexcept {
     auto range = head;
     for (auto const [count, stride] : of_head) range.last += (count - 1) * stride;
     return range;
+  }
+  /// Whether each stride reaches over all that lesser ones repeat, so that no byte is in two heads.
+  bool is_nested() const noexcept {
+    auto [a, b, c] = of_head;
+    auto const sort = [](repetition& less, repetition& more) {
+      if (more.stride < less.stride) std::swap(less, more);
+    };
+    sort(a, b), sort(b, c), sort(a, b);
+    auto length = head.last - head.first;
+    for (auto const& [count, stride] : {a, b, c}) {
+      if (count <= 1) continue;
+      if (stride < length) return false;
+      length += (count - 1) * stride;
+    }
+    return true;
   }
   /// What comes again every `period` bytes: a stride that is a multiple leads to nothing new.
   memory_range within(std::uintptr_t period) const noexcept {

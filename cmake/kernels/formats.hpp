@@ -1,0 +1,46 @@
+// The formats of the C API. (Each file that includes this has functions of its own.)
+#pragma once
+
+#include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/integer_formats.hpp"
+#include "set.hpp"
+
+namespace posenc_kernels {
+namespace {
+
+/// Calls act(format), with a format of the library.
+template <class Act>
+auto with_format(stored_heads const& s, Act const& act) {
+  using namespace posenc;
+  switch (s.format) {
+    case POSENC1_FORMAT_F32:
+      return act(numbers_of<float>());
+    case POSENC1_FORMAT_F16:
+      return act(numbers_of<half>());
+    case POSENC1_FORMAT_BF16:
+      return act(numbers_of<bfloat16>());
+    case POSENC1_FORMAT_U8_PER_HEAD:
+      return act(u8_per_head());
+    case POSENC1_FORMAT_Q8_0:
+      return act(q8_0{q8_0_writer::reference});
+    case POSENC1_FORMAT_Q8_0_AVX2:
+      return act(q8_0{q8_0_writer::avx2});
+    case POSENC1_FORMAT_INT8_PER_HEAD:
+      return act(int8_per_head{false});
+    case POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED:
+      return act(int8_per_head{true});
+    case POSENC1_FORMAT_INT8_STATIC:
+      return act(int8_static{s.scale});
+    case POSENC1_FORMAT_E4M3:
+      return act(e4m3{s.scale, s.inverse, e4m3_rounding::nearest});
+    case POSENC1_FORMAT_E4M3_TRUNCATED:
+      return act(e4m3{s.scale, s.inverse, e4m3_rounding::towards_zero});
+    case POSENC1_FORMAT_DEEPSEEK_V4:
+      return act(deepseek_v4::of_cuda());
+    default:
+      return act(deepseek_v4::of_cpus());
+  }
+}
+
+}  // namespace
+}  // namespace posenc_kernels
