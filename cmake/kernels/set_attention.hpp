@@ -115,7 +115,7 @@ auto one_token(stored_heads const& s, attention_plan const& plan, std::size_t di
 
 template <class Real>
 void attend_in(attention_plan const& plan) noexcept {
-  static_assert(attention_plan::workspace::near_tokens == posenc::detail::near_tokens);
+  static_assert(attention_plan::workspace::near_tokens == posenc::detail::tile_tokens);
   auto const columns = plan.kv_heads * plan.group, tokens = plan.tokens;
   auto* const queries = static_cast<Real*>(plan.memory.queries);
   auto* const scores = static_cast<Real*>(plan.memory.scores);

@@ -37,7 +37,7 @@ void expect_products(std::size_t heads, std::size_t rows, std::size_t keys, std:
   std::vector<T> scores(heads * rows * keys + 1, T{9}), outputs(heads * rows * dims + 1, T{1});
   auto const padded = detail::padded_rows(rows);  // with zeros
   std::vector<T> queries(heads * padded * dims), sums(queries.size()),
-      near(heads * padded * detail::near_tokens, T{9});
+      near(heads * padded * detail::tile_tokens, T{9});
   for (std::size_t head = 0; head < heads; ++head)
     std::copy_n(q.data() + head * rows * dims, rows * dims, queries.data() + head * padded * dims);
   detail::few_scores<T, S>(scores.data(), T(0.5), queries.data(), rows, cache, near.data());
@@ -87,7 +87,7 @@ TEST(decode_products, sums_of_a_long_cache_stay_exact) {
   values.front() = values.back() = 5000;  // each far above what roundings explain
   std::vector<float> const weights(keys, 1.0f);
   float output = 0, sum = 0;
-  std::array<float, detail::near_tokens> near{};
+  std::array<float, detail::tile_tokens> near{};
   detail::few_outputs<float, float>(&output, weights.data(), 1,
                                     heads_view<float const>(values.data(), {keys, 1, 1}), &sum,
                                     near.data());
@@ -112,12 +112,12 @@ TEST(run_reader, has_every_token_of_every_head_once_in_the_order_of_the_run) {
           times[run.token(last) * heads + head] += i + t < run.count;
         }
       });
-      for (std::size_t from = 0; from < run.count; from += detail::near_tokens) {
-        auto const to = std::min(from + detail::near_tokens, run.count);
+      for (std::size_t from = 0; from < run.count; from += detail::tile_tokens) {
+        auto const to = std::min(from + detail::tile_tokens, run.count);
         run.for_neighbours(from, to, [&](std::size_t token, std::size_t place, std::size_t count) {
           for (std::size_t n = 0; n < count; ++n) {
             std::size_t i = from;
-            while (detail::near_place(i - from) != place + n) ++i;
+            while (detail::tile_index(i - from) != place + n) ++i;
             EXPECT_EQ(run.token(i), token + n);
           }
         });

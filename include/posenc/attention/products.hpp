@@ -64,7 +64,7 @@ void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const&
 template <std::floating_point T, class Heads>
 void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b) {
   auto const of_head = b.rows_of_head(), padded = padded_rows(of_head), dims = k.head_dim();
-  whole_lines<T> queries(b.kv_heads * padded * dims), near(b.kv_heads * padded * near_tokens);
+  whole_lines<T> queries(b.kv_heads * padded * dims), near(b.kv_heads * padded * tile_tokens);
   for (std::size_t head = 0; head < b.kv_heads; ++head)
     std::copy_n(q + head * of_head * dims, of_head * dims, queries.data() + head * padded * dims);
   few_scores<T, element_of<Heads>>(scores, scale, queries.data(), b.rows_of_head(),
@@ -145,7 +145,7 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
                       double const* shares = nullptr) {
   auto const padded = b.kv_heads * padded_rows(b.rows_of_head());
   std::fill_n(outputs, b.rows() * v.head_dim(), T{0});
-  whole_lines<T> sums(padded * v.head_dim()), near(padded * near_tokens);
+  whole_lines<T> sums(padded * v.head_dim()), near(padded * tile_tokens);
   few_outputs<T, element_of<Heads>>(outputs, weights, b.rows_of_head(),
                                     v.slice_tokens(b.keys.first, b.seen()), sums.data(),
                                     near.data());

@@ -6,40 +6,23 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/run_reader.hpp"
+#include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Numbers that begin where a cache line does: a register that lies across two lines is loaded and
-/// stored at half the rate.
-template <class T>
-class whole_lines {
- public:
-  explicit whole_lines(std::size_t count) : numbers_(count + line / sizeof(T)) {}
-  T* data() noexcept {
-    auto const past = reinterpret_cast<std::uintptr_t>(numbers_.data()) % line;
-    return numbers_.data() + (line - past) / sizeof(T);
-  }
-
- private:
-  static constexpr std::size_t line = 64;
-  std::vector<T> numbers_;
-};
-
-/// Whether the scores of a block of keys fill one register, and the blocks that are kept near make
-/// a square of registers. Then each block is stored as one register, and the square transposed.
+/// Whether a tile of scores is a square of registers, a block each, which is then transposed in
+/// registers.
 template <std::floating_point T, std::size_t Rows, std::size_t Keys>
 inline constexpr bool transposes = (Keys == streams) && (Rows * Keys == lanes<T>::size) &&
-                                   (near_in_stream == lanes<T>::size);
+                                   (stream_tokens == lanes<T>::size);
 
 /// Transposes a square of registers in memory.
 template <std::floating_point T>
@@ -52,12 +35,11 @@ template <std::floating_point T>
     lanes<T>::store(x + n * std::size(square), square[n]);
 }
 
-/// Scores of Rows queries and Keys keys, near[r][s] = <q[r], k[s]>. q: [Rows][dims]. near begins
-/// with the first of these keys: [Rows][near_tokens], or if `transposes` dense, [Rows][Keys].
-template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
-[[gnu::always_inline]] inline void few_by_few_scores(T* near, T const* q,
-                                                     head_block<S, Keys> const& k,
-                                                     std::size_t dims) noexcept {
+/// The scores of Rows queries and Keys keys, [Rows][Keys]. q: [Rows][dims].
+template <std::size_t Rows, std::floating_point T, class S, std::size_t Keys>
+[[gnu::always_inline]] inline std::array<T, Rows * Keys> block_scores(T const* q,
+                                                                      head_block<S, Keys> const& k,
+                                                                      std::size_t dims) noexcept {
   using number = typename lanes<T>::number;
   constexpr auto size = lanes<T>::size;
   number products[Rows * Keys];
@@ -90,14 +72,7 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
       for (std::size_t r = 0; r < Rows; ++r) sums[r * Keys + s] += q[r * dims + i] * key;
     }
   }
-  if constexpr (transposes<T, Rows, Keys>) {
-    lanes<T>::store(near, lanes<T>::load(sums.data()));
-  } else {
-    for (std::size_t r = 0; r < Rows; ++r) {
-      for (std::size_t s = 0; s < Keys; ++s)
-        near[r * near_tokens + near_place(s)] = sums[r * Keys + s];
-    }
-  }
+  return sums;
 }
 
 /// How many rows are computed at a time: one, if that is less work than fours filled with zeros.
@@ -113,51 +88,66 @@ constexpr std::size_t padded_row(std::size_t n, std::size_t rows, std::size_t pa
   return n / rows * padded + n % rows;
 }
 
-/// The scores of Rows rows at a time.
+/// scores = scale times the sums of of_block, [heads][rows][keys]. of_block(c, keys): [Rows][keys],
+/// rows c to c + Rows of [heads][padded_rows] and a block of keys. tiles:
+/// [heads][padded_rows][tile_tokens].
 template <std::size_t Rows, std::floating_point T, class S>
-void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
-                T* near) noexcept(!head_codes<S>::decodes) {
+void tiles_of_scores(T* scores, T scale, std::size_t rows, auto const& k, T* tiles,
+                     auto const& of_block) noexcept(!head_codes<S>::decodes) {
   constexpr std::size_t at_once = std::max<std::size_t>(lanes<T>::size / Rows, 1);
-  auto const keys = k.tokens(), dims = k.head_dim(), padded = rounded_up(rows, Rows),
-             columns = k.heads() * padded;
+  auto const keys = k.tokens(), padded = rounded_up(rows, Rows), columns = k.heads() * padded;
   for_runs(keys, [&](token_run const& run) {
     run_reader<S, at_once, std::remove_cvref_t<decltype(k)>> reader(k, run);
-    for (std::size_t from = 0; from < run.count; from += near_tokens) {
-      auto const to = std::min(from + near_tokens, run.count);
+    for (std::size_t from = 0; from < run.count; from += tile_tokens) {
+      auto const to = std::min(from + tile_tokens, run.count);
       reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
         for (auto c = head * padded; c < (head + 1) * padded; c += Rows) {
-          auto const at = transposes<T, Rows, at_once> ? (i - from) * Rows : near_place(i - from);
-          few_by_few_scores<Rows>(near + c * near_tokens + at, q + c * dims, block, dims);
+          auto const sums = of_block(c, block);
+          auto* const tile = tiles + c * tile_tokens;
+          if constexpr (transposes<T, Rows, at_once>) {
+            lanes<T>::store(tile + (i - from) * Rows, lanes<T>::load(sums.data()));
+          } else {
+            auto* const first = tile + tile_index(i - from);
+            for (std::size_t r = 0; r < Rows; ++r) {
+              for (std::size_t s = 0; s < at_once; ++s)
+                first[r * tile_tokens + tile_index(s)] = sums[r * at_once + s];
+            }
+          }
         }
       });
       if constexpr (transposes<T, Rows, at_once>) {
-        for (auto* x = near; x < near + columns * near_tokens; x += Rows * near_tokens)
+        for (auto* x = tiles; x < tiles + columns * tile_tokens; x += Rows * tile_tokens)
           transpose_square(x);
       }
-      multiply_near(reader, run, from, to, k.heads(), rows, scale,
-                    [&](std::size_t c, std::size_t token, std::size_t place) {
-                      auto* const row = scores + c * keys + token;
-                      prefetch_into_l1(row + near_in_stream);
-                      return std::pair(row,
-                                       near + padded_row(c, rows, padded) * near_tokens + place);
-                    });
+      scale_tile(reader, run, from, to, k.heads(), rows, scale,
+                 [&](std::size_t c, std::size_t token, std::size_t index) {
+                   auto* const row = scores + c * keys + token;
+                   prefetch_into_l1(row + stream_tokens);
+                   return std::pair(row, tiles + padded_row(c, rows, padded) * tile_tokens + index);
+                 });
     }
   });
 }
 
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][padded_rows][head_dim] dense, for the
 /// same few rows of every head. As many keys are read at once as make a register of scores with
-/// four rows, or else with one. Memory: near [heads][padded_rows][near_tokens].
+/// four rows, or else with one. Memory: tiles [heads][padded_rows][tile_tokens].
 template <std::floating_point T, class S>
 void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
-                T* near) noexcept(!head_codes<S>::decodes) {
+                T* tiles) noexcept(!head_codes<S>::decodes) {
   if (k.heads() == 0 || k.tokens() == 0) return;
-  if (rows_at_once(rows) == 4) return few_scores<4, T, S>(scores, scale, q, rows, k, near);
-  few_scores<1, T, S>(scores, scale, q, rows, k, near);
+  auto const of_rows = [=, &k, dims = k.head_dim()]<std::size_t Rows>() {
+    tiles_of_scores<Rows, T, S>(scores, scale, rows, k, tiles,
+                                [=](std::size_t c, auto const& keys) POSENC_INLINED {
+                                  return block_scores<Rows>(q + c * dims, keys, dims);
+                                });
+  };
+  if (rows_at_once(rows) == 4) return of_rows.template operator()<4>();
+  of_rows.template operator()<1>();
 }
 
 /// sums[r] += sum_s weights[r][s] values[s] of Rows queries, for Width registers of each value.
-/// sums: a row is `dims` long; weights: [Rows][near_tokens], from the place of the first value on.
+/// sums: a row is `dims` long; weights: [Rows][tile_tokens], from the index of the first value on.
 template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, std::size_t Count>
 [[gnu::always_inline]] inline void add_columns(T* sums, std::size_t dims, T const* weights,
                                                head_block<S, Count> const& v,
@@ -175,7 +165,7 @@ template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, s
     for (std::size_t j = 0; j < Width; ++j)
       value[j] = head_codes<S>::load(v.heads[s], column + j * size);
     for (std::size_t r = 0; r < Rows; ++r) {
-      number const weight(weights[r * near_tokens + near_place(s)]);
+      number const weight(weights[r * tile_tokens + tile_index(s)]);
       for (std::size_t j = 0; j < Width; ++j)
         of_rows[r][j] = lanes<T>::multiply_add(weight, value[j], of_rows[r][j]);
     }
@@ -199,7 +189,7 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Count>
     for (std::size_t r = 0; r < Rows; ++r) {
       for (std::size_t s = 0; s < Count; ++s)
         sums[r * dims + i] +=
-            weights[r * near_tokens + near_place(s)] * head_codes<S>::load_one(v.heads[s], i);
+            weights[r * tile_tokens + tile_index(s)] * head_codes<S>::load_one(v.heads[s], i);
     }
   }
 }
@@ -207,24 +197,24 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Count>
 /// The outputs of Rows rows at a time.
 template <std::size_t Rows, std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums,
-                 T* near) noexcept(!head_codes<S>::decodes) {
+                 T* tiles) noexcept(!head_codes<S>::decodes) {
   constexpr std::size_t at_once = 2 * streams;
   auto const keys = v.tokens(), dims = v.head_dim(), padded = rounded_up(rows, Rows),
              columns = v.heads() * padded;
   for_runs(keys, [&](token_run const& run) {
     run_reader<S, at_once, std::remove_cvref_t<decltype(v)>> reader(v, run);
     std::fill_n(sums, columns * dims, T{0});
-    for (std::size_t from = 0; from < run.count; from += near_tokens) {
-      auto const to = std::min(from + near_tokens, run.count);
-      if (to - from < near_tokens) std::fill_n(near, columns * near_tokens, T{0});
-      multiply_near(reader, run, from, to, v.heads(), rows, T{1},
-                    [&](std::size_t c, std::size_t token, std::size_t place) {
-                      return std::pair(near + padded_row(c, rows, padded) * near_tokens + place,
-                                       weights + c * keys + token);
-                    });
+    for (std::size_t from = 0; from < run.count; from += tile_tokens) {
+      auto const to = std::min(from + tile_tokens, run.count);
+      if (to - from < tile_tokens) std::fill_n(tiles, columns * tile_tokens, T{0});
+      scale_tile(reader, run, from, to, v.heads(), rows, T{1},
+                 [&](std::size_t c, std::size_t token, std::size_t index) {
+                   return std::pair(tiles + padded_row(c, rows, padded) * tile_tokens + index,
+                                    weights + c * keys + token);
+                 });
       reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
         for (auto c = head * padded; c < (head + 1) * padded; c += Rows) {
-          add_values<Rows>(sums + c * dims, dims, near + c * near_tokens + near_place(i - from),
+          add_values<Rows>(sums + c * dims, dims, tiles + c * tile_tokens + tile_index(i - from),
                            block);
         }
       });
@@ -238,13 +228,13 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
 
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
 /// summed in runs, then the sums of the runs, so that rounding errors do not grow with the cache.
-/// Memory: sums [heads][padded_rows][value_dim], near as above.
+/// Memory: sums [heads][padded_rows][value_dim]; tiles as few_scores has them.
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums,
-                 T* near) noexcept(!head_codes<S>::decodes) {
+                 T* tiles) noexcept(!head_codes<S>::decodes) {
   if (v.heads() == 0 || v.tokens() == 0) return;
-  if (rows_at_once(rows) == 4) return few_outputs<4, T, S>(outputs, weights, rows, v, sums, near);
-  few_outputs<1, T, S>(outputs, weights, rows, v, sums, near);
+  if (rows_at_once(rows) == 4) return few_outputs<4, T, S>(outputs, weights, rows, v, sums, tiles);
+  few_outputs<1, T, S>(outputs, weights, rows, v, sums, tiles);
 }
 
 }  // namespace posenc::detail

@@ -21,6 +21,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/run_reader.hpp"
+#include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/codes.hpp"
 
 POSENC_QUIET_BEGIN
@@ -74,29 +75,29 @@ template <class S, bool Signed>
   return x;
 }
 
-/// What unsigned codes of near tokens mean: (code - offset) factor. Both are [heads][near_tokens].
+/// What unsigned codes of near tokens mean: (code - offset) factor. Both are [heads][tile_tokens].
 template <class S>
 struct code_meanings {
   std::vector<float> offsets, factors;
 
   explicit code_meanings(std::size_t heads)
-      : offsets(heads * near_tokens, 128), factors(offsets.size()) {}
+      : offsets(heads * tile_tokens, 128), factors(offsets.size()) {}
 
   /// Of the tokens within [from, to) of a run.
   void read(auto const& reader, std::size_t from, std::size_t to) {
     if constexpr (dot_codes<S>::has_scale) {
       std::ranges::fill(factors, 1.0f);
       for (auto i = from; i < to; ++i) {  // in the order of memory
-        for (std::size_t first = 0; first < factors.size(); first += near_tokens) {
-          auto const* const scale = reader.head_of(i, first / near_tokens);
-          auto const at = first + near_place(i - from);
+        for (std::size_t first = 0; first < factors.size(); first += tile_tokens) {
+          auto const* const scale = reader.head_of(i, first / tile_tokens);
+          auto const at = first + tile_index(i - from);
           factors[at] = number_at<float>(scale), offsets[at] = number_at<float>(scale + 4);
         }
       }
     } else {
-      std::array<float, near_tokens> of_head;
-      for (std::size_t first = 0; first < factors.size(); first += near_tokens) {
-        reader.find_factors(from, first / near_tokens, 1.0f, of_head);
+      std::array<float, tile_tokens> of_head;
+      for (std::size_t first = 0; first < factors.size(); first += tile_tokens) {
+        reader.find_factors(from, first / tile_tokens, 1.0f, of_head);
         std::ranges::copy(of_head, factors.data() + first);
       }
     }
@@ -106,15 +107,15 @@ struct code_meanings {
   [[gnu::always_inline]] static void prefetch_next(auto const& reader, std::size_t head,
                                                    std::size_t i, std::size_t tokens) noexcept {
     if constexpr (dot_codes<S>::has_scale) {
-      for (auto n = i + near_tokens; n < i + near_tokens + Count; ++n)
+      for (auto n = i + tile_tokens; n < i + tile_tokens + Count; ++n)
         prefetch_into_l1(reader.head_of(std::min(n, tokens - 1), head));
     }
   }
   /// Products of a query with unsigned codes become products with what these mean. sum: of the
   /// query's codes.
   void apply(float* products, std::size_t head, float sum) const noexcept {
-    for (std::size_t n = 0; n < near_tokens; n += 16) {
-      auto const at = head * near_tokens + n;
+    for (std::size_t n = 0; n < tile_tokens; n += 16) {
+      auto const at = head * tile_tokens + n;
       auto const offset = lanes<float>::load(offsets.data() + at) * lanes<float>::number(sum);
       lanes<float>::store(products + n, (lanes<float>::load(products + n) - offset) *
                                             lanes<float>::load(factors.data() + at));
@@ -124,8 +125,8 @@ struct code_meanings {
   /// lack.
   float multiply(float* weights, std::size_t head) const noexcept {
     lanes<float>::number sum(0.0f);
-    for (std::size_t n = 0; n < near_tokens; n += 16) {
-      auto const at = head * near_tokens + n;
+    for (std::size_t n = 0; n < tile_tokens; n += 16) {
+      auto const at = head * tile_tokens + n;
       auto const x = lanes<float>::load(weights + n) * lanes<float>::load(factors.data() + at);
       lanes<float>::store(weights + n, x);
       sum = lanes<float>::multiply_add(
@@ -165,11 +166,11 @@ struct dot_queries {
 /// negative.
 inline float make_codes(float const* near, std::byte* codes) noexcept {
   // As integers without a sign, negative numbers and NaN are larger than others.
-  auto const most = largest_bits(near, near_tokens);
+  auto const most = largest_bits(near, tile_tokens);
   auto const unit = std::bit_cast<float>(most) / 255, inverse = unit >= 0x1p-126f ? 1 / unit : 0.0f;
   code_bits<lanes<float>::number>::bits all(0u);
   for (int s = 0; s < static_cast<int>(streams); ++s) {
-    auto const weights = lanes<float>::load(near + static_cast<std::size_t>(s) * near_in_stream);
+    auto const weights = lanes<float>::load(near + static_cast<std::size_t>(s) * stream_tokens);
     auto const code = nearest(weights * lanes<float>::number(inverse));
     all |= (code & decltype(code)(0xffu)) << (8 * s);
   }

@@ -19,6 +19,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/run_reader.hpp"
+#include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
 
@@ -96,20 +97,20 @@ inline void group_scores(float* scores, float scale, float const* q, std::size_t
       queries[c / 4 * registers + i / 64].encode(c % 4, i / 32 % 2, q + row * dims + i, scale);
   }
   auto const* const codes = queries.data();
-  whole_lines<float> memory(columns * near_tokens);
+  whole_lines<float> memory(columns * tile_tokens);
   auto* const near = memory.data();
   for_runs(tokens, [&](token_run const& run) {
     run_reader<q8_0, 4, std::remove_cvref_t<decltype(k)>> reader(k, run);
-    for (std::size_t from = 0; from < run.count; from += near_tokens) {
-      auto const to = std::min(from + near_tokens, run.count);
+    for (std::size_t from = 0; from < run.count; from += tile_tokens) {
+      auto const to = std::min(from + tile_tokens, run.count);
       reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
         for (auto c = head * of_head; c < (head + 1) * of_head; c += 4)
           lanes<float>::store(
-              near + c * near_tokens + (i - from) * 4,
+              near + c * tile_tokens + (i - from) * 4,
               group_dots(codes + c / 4 * registers, registers, block, dims / q8_0::group));
       });
       for (std::size_t c = 0; c < columns; ++c) {
-        auto* const row = near + c * near_tokens;
+        auto* const row = near + c * tile_tokens;
         if (c % 4 == 0) transpose_square(row);
         if (c % of_head >= rows) continue;
         auto* const of_row = scores + (c / of_head * rows + c % of_head) * tokens;
@@ -124,9 +125,9 @@ inline void group_scores(float* scores, float scale, float const* q, std::size_t
 /// Near weights of one row as parts of the largest of them, [turn][stream]. Returns that; NaN
 /// unless all are finite and not negative.
 inline float parts_of_largest(float* weights, float* to) noexcept {
-  auto const most = largest_bits(weights, near_tokens);
+  auto const most = largest_bits(weights, tile_tokens);
   lanes<float>::number const inverse(most >= 0x0080'0000 ? 1 / std::bit_cast<float>(most) : 0.0f);
-  for (std::size_t n = 0; n < near_tokens; n += 16)
+  for (std::size_t n = 0; n < tile_tokens; n += 16)
     lanes<float>::store(weights + n, lanes<float>::load(weights + n) * inverse);
   transpose_four(weights, to);
   return std::bit_cast<float>(most < 0x7f80'0000 ? most : 0x7fc0'0000);
@@ -148,7 +149,7 @@ struct alignas(64) group_factors {
 };
 
 /// sums += weights v, for 64 dims of `rows` rows, 16 values at a time. A row of sums has `stride`
-/// numbers. Weights are parts of the largest[row], [row][near_tokens].
+/// numbers. Weights are parts of the largest[row], [row][tile_tokens].
 [[gnu::always_inline]] inline void add_group_dots(float* sums, std::size_t stride,
                                                   float const* weights, float const* largest,
                                                   std::size_t rows, group_factors const& factors,
@@ -165,7 +166,7 @@ struct alignas(64) group_factors {
     }
     in_turn(each, x[t]);
   }
-  for (std::size_t r = 0; r < rows; ++r, weights += near_tokens, sums += stride) {
+  for (std::size_t r = 0; r < rows; ++r, weights += tile_tokens, sums += stride) {
     std::byte codes[2][16];
     auto const weight = lanes<float>::load(weights);
     for (std::size_t n = 0; n < 2; ++n) store_bytes(codes[n], nearest(weight * factors.of[n]).data);
@@ -189,7 +190,7 @@ inline void group_outputs(float* outputs, float const* weights, std::size_t rows
   auto const tokens = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows,
              groups = dims / q8_0::group, registers = rounded_up(dims, 64) / 64,
              stride = registers * 64;
-  whole_lines<float> near_memory(columns * near_tokens), sum_memory(columns * stride),
+  whole_lines<float> near_memory(columns * tile_tokens), sum_memory(columns * stride),
       largest_memory(columns);
   auto *const near = near_memory.data(), *const sums = sum_memory.data(),
               *const largest = largest_memory.data();
@@ -200,18 +201,18 @@ inline void group_outputs(float* outputs, float const* weights, std::size_t rows
   for_runs(tokens, [&](token_run const& run) {
     run_reader<q8_0, 16, std::remove_cvref_t<decltype(v)>> reader(v, run);
     std::fill_n(sums, columns * stride, 0.0f);
-    for (std::size_t from = 0; from < run.count; from += near_tokens) {
-      auto const to = std::min(from + near_tokens, run.count);
+    for (std::size_t from = 0; from < run.count; from += tile_tokens) {
+      auto const to = std::min(from + tile_tokens, run.count);
       std::ranges::fill(seen_by_rows, 0u);
       for (std::size_t c = 0; c < columns; ++c) {
-        alignas(64) std::array<float, near_tokens> x = {};
+        alignas(64) std::array<float, tile_tokens> x = {};
         run.for_neighbours(from, to, [&](std::size_t token, std::size_t place, auto count) {
           std::copy_n(weights + c * tokens + token, count, x.data() + place);
         });
-        largest[c] = parts_of_largest(x.data(), near + c * near_tokens);
+        largest[c] = parts_of_largest(x.data(), near + c * tile_tokens);
         for (std::size_t n = 0; n < 4; ++n)
           seen[c / rows * 4 + n] |=
-              which_are_some(lanes<float>::load(near + c * near_tokens + 16 * n));
+              which_are_some(lanes<float>::load(near + c * tile_tokens + 16 * n));
       }
       // Factors are found a block before their codes are read: a CPU waits long for them.
       struct {
@@ -221,7 +222,7 @@ inline void group_outputs(float* outputs, float const* weights, std::size_t rows
       auto const add = [=](auto const& x) {
         auto const c = x.head * rows;
         for (std::size_t n = 0; n < registers; ++n)
-          add_group_dots(sums + c * stride + n * 64, stride, near + c * near_tokens + x.place,
+          add_group_dots(sums + c * stride + n * 64, stride, near + c * tile_tokens + x.place,
                          largest + c, rows, factors[x.turn * registers + n], x.block, {n, groups});
       };
       reader.read(from, to, [=, &last](std::size_t head, std::size_t i, auto const& block) {

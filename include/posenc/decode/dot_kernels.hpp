@@ -16,6 +16,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/run_reader.hpp"
+#include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/x86_dot_products.hpp"
 
@@ -24,7 +25,7 @@ POSENC_QUIET_BEGIN
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// The products of Rows queries and 16 / Rows keys, [Rows][keys]; of one query, its keys in the
-/// order of near_place. q: a row has `stride` bytes.
+/// order of tile_index. q: a row has `stride` bytes.
 template <std::size_t Rows, class S>
 [[gnu::always_inline]] inline auto dots(std::byte const* q, std::size_t stride,
                                         head_block<S, 16 / Rows> const& k,
@@ -59,31 +60,31 @@ void dot_scores(float* scores, float scale, float const* q, std::size_t rows, au
   dot_queries<S> queries(q, columns, dims);
   auto const* const codes = queries.bytes.data();
   auto const stride = queries.stride;
-  whole_lines<float> memory(columns * near_tokens);
+  whole_lines<float> memory(columns * tile_tokens);
   auto* const near = memory.data();
   code_meanings<S> meanings(k.heads());
   for_runs(tokens, [&](token_run const& run) {
     run_reader<S, keys, std::remove_cvref_t<decltype(k)>> reader(k, run);
-    for (std::size_t from = 0; from < run.count; from += near_tokens) {
-      auto const to = std::min(from + near_tokens, run.count);
+    for (std::size_t from = 0; from < run.count; from += tile_tokens) {
+      auto const to = std::min(from + tile_tokens, run.count);
       if constexpr (are_integers) meanings.read(reader, from, to);
       reader.read(from, to, [=, &reader, &run](std::size_t head, std::size_t i, auto const& block) {
         code_meanings<S>::template prefetch_next<keys>(reader, head, i, run.count);
         for (auto c = head * rows; c < (head + 1) * rows; c += Rows) {
           auto const x = dots<Rows>(codes + c * stride, stride, block, dims);
           if constexpr (Rows > 1) {
-            lanes<float>::store(near + c * near_tokens + (i - from) * Rows, x);
+            lanes<float>::store(near + c * tile_tokens + (i - from) * Rows, x);
           } else {
             std::array<float, 16> of_places;
             lanes<float>::store(of_places.data(), x);
             for (std::size_t s = 0; s < streams; ++s)
               std::copy_n(of_places.data() + s * streams, streams,
-                          near + c * near_tokens + near_place(i - from + s));
+                          near + c * tile_tokens + tile_index(i - from + s));
           }
         }
       });
       for (std::size_t c = 0; c < columns; ++c) {
-        auto* const row = near + c * near_tokens;
+        auto* const row = near + c * tile_tokens;
         if (Rows > 1 && c % Rows == 0) transpose_square(row);
         if constexpr (are_integers) meanings.apply(row, c / rows, queries.sums[c]);
         auto const factor = scale * queries.scales[c];
@@ -120,7 +121,7 @@ template <class S, std::size_t Count>
       for (std::size_t j = 0; j < streams; ++j) sum[j] = integer_sums::load(to + 16 * j);
 #pragma GCC unroll 8
       for (std::size_t g = 0; g < turns; ++g) {
-        auto const weight = four_bytes(weights + r * near_tokens + 4 * g);
+        auto const weight = four_bytes(weights + r * tile_tokens + 4 * g);
         for (std::size_t j = 0; j < streams; ++j)
           sum[j] = integer_sums::add(sum[j], weight, x[g][j]);
       }
@@ -153,8 +154,8 @@ void dot_outputs(float* outputs, float const* weights, std::size_t rows, auto co
   constexpr std::size_t at_once = 16;
   auto const tokens = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows,
              stride = rounded_up(dims, 64);
-  whole_lines<float> near_memory(columns * near_tokens), sum_memory(columns * stride);
-  whole_lines<std::byte> code_memory(columns * near_tokens);
+  whole_lines<float> near_memory(columns * tile_tokens), sum_memory(columns * stride);
+  whole_lines<std::byte> code_memory(columns * tile_tokens);
   whole_lines<std::int32_t> dot_memory(columns * stride);
   auto *const near = near_memory.data(), *const sums = sum_memory.data();
   auto* const codes = code_memory.data();
@@ -164,22 +165,22 @@ void dot_outputs(float* outputs, float const* weights, std::size_t rows, auto co
   for_runs(tokens, [&](token_run const& run) {
     run_reader<S, at_once, std::remove_cvref_t<decltype(v)>> reader(v, run);
     std::fill_n(sums, columns * stride, 0.0f), std::ranges::fill(plain, 0.0f);
-    for (std::size_t from = 0; from < run.count; from += near_tokens) {
-      auto const to = std::min(from + near_tokens, run.count);
-      if (to - from < near_tokens) std::fill_n(near, columns * near_tokens, 0.0f);
+    for (std::size_t from = 0; from < run.count; from += tile_tokens) {
+      auto const to = std::min(from + tile_tokens, run.count);
+      if (to - from < tile_tokens) std::fill_n(near, columns * tile_tokens, 0.0f);
       meanings.read(reader, from, to);
       for (std::size_t c = 0; c < columns; ++c) {
-        auto* const row = near + c * near_tokens;
+        auto* const row = near + c * tile_tokens;
         run.for_neighbours(from, to, [&](std::size_t token, std::size_t place, auto count) {
           std::copy_n(weights + c * tokens + token, count, row + place);
         });
         plain[c] += meanings.multiply(row, c / rows);
-        units[c] = make_codes(row, codes + c * near_tokens);
+        units[c] = make_codes(row, codes + c * tile_tokens);
       }
       reader.read(from, to, [=, &reader, &run](std::size_t head, std::size_t i, auto const& block) {
         code_meanings<S>::template prefetch_next<at_once>(reader, head, i, run.count);
         auto const c = head * rows;
-        add_dots<S>(dots_of_near + c * stride, stride, codes + c * near_tokens + (i - from), rows,
+        add_dots<S>(dots_of_near + c * stride, stride, codes + c * tile_tokens + (i - from), rows,
                     block, dims);
       });
       for (std::size_t c = 0; c < columns; ++c)

@@ -16,42 +16,43 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Tokens are read in runs, from so many places of a run side by side: CPUs prefetch that faster
-/// than one place. Scores and weights of near_tokens of them are dense while blocks of them are
-/// computed. Whole rows, one per head, would be too many places.
-inline constexpr std::size_t streams = 4, tokens_of_run = 512, near_tokens = 64,
-                             near_in_stream = near_tokens / streams;
+/// Four streams of a run of 512 tokens are read in parallel: hardware prefetchers follow four
+/// streams faster than one. Scores and weights are computed in tiles of 64 tokens, 16 of each
+/// stream, which are dense in memory; a stream of each head would be too many.
+inline constexpr std::size_t streams = 4, tokens_of_run = 512, tile_tokens = 64,
+                             stream_tokens = tile_tokens / streams;
 
 constexpr std::size_t rounded_up(std::size_t n, std::size_t to) noexcept {
   return (n + to - 1) / to * to;
 }
 
-/// Some tokens in the order in which they are read: one of each stream, then the next of each.
+/// A run of tokens in the order in which they are read: one of each stream, then the next of each.
 struct token_run {
   std::size_t first, length;  ///< tokens of a stream
   std::size_t count;          ///< of all; fewer than there are streams if length is 1
   std::size_t token(std::size_t i) const noexcept {
     return first + i % streams * length + i / streams;
   }
-  /// Calls act(token, place among those that are near, count) for neighbours within [from, to).
+  /// Calls act(token, index in the tile, count) for the neighbours among the tile's tokens,
+  /// [from, to) of the run.
   [[gnu::always_inline]] void for_neighbours(std::size_t from, std::size_t to,
                                              auto const& act) const {
-    if (to - from == near_tokens) {
+    if (to - from == tile_tokens) {
       for (std::size_t s = 0; s < streams; ++s)
-        act(first + s * length + from / streams, s * near_in_stream,
-            std::integral_constant<std::size_t, near_in_stream>());
+        act(first + s * length + from / streams, s * stream_tokens,
+            std::integral_constant<std::size_t, stream_tokens>());
       return;
     }
     for (std::size_t s = 0; s < streams && from + s < to; ++s)
-      act(token(from + s), s * near_in_stream, (to - from - s - 1) / streams + 1);
+      act(token(from + s), s * stream_tokens, (to - from - s - 1) / streams + 1);
   }
 };
-/// Where number i of those that are near is.
-constexpr std::size_t near_place(std::size_t i) noexcept {
-  return i % streams * near_in_stream + i / streams;
+/// Index of token i in the tile, stream by stream.
+constexpr std::size_t tile_index(std::size_t i) noexcept {
+  return i % streams * stream_tokens + i / streams;
 }
 
-/// Calls act(run) for runs that make up some tokens.
+/// Calls act(run) for the runs of `tokens` tokens.
 void for_runs(std::size_t tokens, auto const& act) {
   for (std::size_t first = 0; first < tokens; first += tokens_of_run) {
     auto const count = std::min(tokens_of_run, tokens - first), rest = count % streams;
@@ -60,8 +61,8 @@ void for_runs(std::size_t tokens, auto const& act) {
   }
 }
 
-/// How heads are read that are stored as numbers S, or in a format S of a cache: in registers, or
-/// as they are decoded, a block at a time.
+/// How heads stored as numbers S, or in a format S, are read: in registers, or decoded to memory
+/// a block at a time.
 template <class S>
 struct head_codes {
   using element = S;
@@ -92,8 +93,7 @@ struct head_codes<F> : head_codes<float> {
   static constexpr bool decodes = true;
 };
 
-/// The heads of Count tokens that are read now, and where to look up those that are read a little
-/// later: registers would not hold the addresses of both.
+/// Count heads, and where the addresses to prefetch are stored: registers would not hold both.
 template <class S, std::size_t Count>
 struct head_block {
   using codes = head_codes<S>;
@@ -112,11 +112,10 @@ struct head_block {
   }
 };
 
-/// Prefetches are in step with the arithmetic, about as many bytes ahead of it in each stream.
+/// Bytes by which prefetches are ahead of the arithmetic, in each stream.
 inline constexpr std::size_t prefetched_ahead = 2048;
 
-/// The tokens of a run, AtOnce at a time. Where fewer are left, the last stands for those that
-/// lack.
+/// The tokens of a run in blocks of AtOnce. The last block repeats its last token.
 template <class S, std::size_t AtOnce, class Heads>
 class run_reader {
   using codes = head_codes<S>;
@@ -133,7 +132,7 @@ class run_reader {
       for (std::size_t i = 0; i < count_; ++i) tokens_[i] = address(token(i), 0);
       if (heads_ > 1) stride_ = address(run.first, 1) - address(run.first, 0);
       if constexpr (codes::has_factors && is_scaled) {
-        for (std::size_t i = 0; i < rounded_up(run.count, near_tokens); ++i)
+        for (std::size_t i = 0; i < rounded_up(run.count, tile_tokens); ++i)
           scales_at(i) = cache.scales(token(i), 0);
         if (heads_ > 1) scale_stride_ = cache.scales(run.first, 1) - cache.scales(run.first, 0);
       }
@@ -143,7 +142,7 @@ class run_reader {
       ahead_ = heads / heads_ * AtOnce, heads_ahead_ = heads % heads_;
     }
   }
-  /// What is stored of a head of token i of the run.
+  /// The first element of a head of token i of the run.
   element const* head_of(std::size_t i, std::size_t head) const noexcept {
     return tokens_[i] + static_cast<std::ptrdiff_t>(head) * stride_;
   }
@@ -151,22 +150,22 @@ class run_reader {
   [[gnu::always_inline]] void read(std::size_t from, std::size_t to, auto const& act) {
     for (auto i = from; i < to; i += AtOnce) {
       if constexpr (codes::has_factors && is_scaled) {
-        if (i + near_tokens < run_.count) {
-          for (std::size_t s = 0; s < AtOnce; ++s) prefetch_into_l1(scales_at(i + near_tokens + s));
+        if (i + tile_tokens < run_.count) {
+          for (std::size_t s = 0; s < AtOnce; ++s) prefetch_into_l1(scales_at(i + tile_tokens + s));
         }
       }
       for (std::size_t head = 0; head < heads_; ++head) act(head, i, at(i, head));
     }
   }
-  /// factors[near_place(n)] = scale times the factor of a head of token from + n of the run.
+  /// factors[tile_index(n)] = scale times the factor of a head of token from + n of the run.
   template <class T>
   void find_factors([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t head, T scale,
-                    std::array<T, near_tokens>& factors) const noexcept {
+                    std::array<T, tile_tokens>& factors) const noexcept {
     if constexpr (codes::has_factors && is_scaled) {
       auto const* const scales = scales_.data() + from;
       auto const of_head = static_cast<std::ptrdiff_t>(head) * scale_stride_;
 #pragma GCC unroll 8
-      for (std::size_t n = 0; n < near_tokens; ++n)
+      for (std::size_t n = 0; n < tile_tokens; ++n)
         factors[n] = scale * cache_.format().factor(scales[n] + of_head);
     } else {
       if constexpr (codes::has_factors) scale *= cache_.format().factor();
@@ -186,7 +185,7 @@ class run_reader {
     }
   }
   std::byte const*& scales_at(std::size_t i) noexcept {
-    return scales_[i / near_tokens * near_tokens + near_place(i % near_tokens)];
+    return scales_[i / tile_tokens * tile_tokens + tile_index(i % tile_tokens)];
   }
   [[gnu::always_inline]] block at(std::size_t i, std::size_t head) {
     block b;
@@ -214,27 +213,28 @@ class run_reader {
   std::size_t count_, heads_, ahead_ = 0, heads_ahead_ = 0;
   std::ptrdiff_t stride_ = 0, scale_stride_ = 0;
   std::array<element const*, tokens_of_run> tokens_;
-  std::array<std::byte const*, is_scaled ? tokens_of_run : 0> scales_;  // by near_place
+  std::array<std::byte const*, is_scaled ? tokens_of_run : 0> scales_;  // by tile_index
   std::vector<float> decoded_;
 };
 
-/// Multiplies scores or weights by `scale` and by the factors of their tokens, those within
-/// [from, end) of a run, in `rows` columns per head: to[n] = x[n] scale factor[n], with
-/// {to, x} = places(column, token, place). The factors of the next head are stored before those of
-/// this one are loaded: a register that is loaded from numbers stored one by one waits for them.
+/// Multiplies the scores or weights of a tile, tokens [from, end) of a run, by `scale` and by the
+/// factors of their tokens, in `rows` columns per head: to[n] = x[n] scale factor[n], with
+/// {to, x} = places(column, token, index). The factors of the next head are stored before those of
+/// this one are loaded: a register loaded from numbers stored one by one is a store-forwarding
+/// stall.
 template <std::floating_point T>
-[[gnu::always_inline]] inline void multiply_near(auto const& reader, token_run const& run,
-                                                 std::size_t from, std::size_t end,
-                                                 std::size_t heads, std::size_t rows, T scale,
-                                                 auto const& places) noexcept {
-  std::array<std::array<T, near_tokens>, 2> factors;
+[[gnu::always_inline]] inline void scale_tile(auto const& reader, token_run const& run,
+                                              std::size_t from, std::size_t end, std::size_t heads,
+                                              std::size_t rows, T scale,
+                                              auto const& places) noexcept {
+  std::array<std::array<T, tile_tokens>, 2> factors;
   for (std::size_t next = 0; next <= heads; ++next) {
     if (next < heads) reader.find_factors(from, next, scale, factors[next % 2]);
     auto const head = next - 1;
     for (auto c = head * rows; next > 0 && c < next * rows; ++c) {
-      run.for_neighbours(from, end, [&](std::size_t token, std::size_t place, auto count) {
-        auto const [to, x] = places(c, token, place);
-        auto const* const of_tokens = factors[head % 2].data() + place;
+      run.for_neighbours(from, end, [&](std::size_t token, std::size_t index, auto count) {
+        auto const [to, x] = places(c, token, index);
+        auto const* const of_tokens = factors[head % 2].data() + index;
         auto const whole = count / lanes<T>::size * lanes<T>::size;
         for (std::size_t n = 0; n < whole; n += lanes<T>::size)
           lanes<T>::store(to + n, lanes<T>::load(x + n) * lanes<T>::load(of_tokens + n));
