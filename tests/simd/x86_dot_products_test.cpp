@@ -58,7 +58,7 @@ TEST(bytes, of_a_mask_are_loaded_and_the_others_are_0) {
 
 TEST(bytes, of_two_addresses_alternate_by_eight) {
   auto const from = random_bytes(80);
-  auto const x = as<bytes>(load_32_in_turn(&from[1], &from[43]));
+  auto const x = as<bytes>(load_alternately(&from[1], &from[43]));
   for (std::size_t i = 0; i < 64; ++i)
     EXPECT_EQ(x[i], at(from, (i / 8 % 2 == 0 ? 1 : 43) + i / 16 * 8 + i % 8));
 }
@@ -81,7 +81,7 @@ TEST(bytes, of_four_registers_alternate_and_quarters_are_transposed) {
   auto const from = random_bytes(256);
   register_of_bytes x[4], by_bytes[4], quarters[4];
   for (std::size_t n = 0; n < 4; ++n) x[n] = all_64(&from[64 * n]);
-  in_turn(x, by_bytes), transpose_quarters(x, quarters);
+  interleave(x, by_bytes), transpose_quarters(x, quarters);
   for (std::size_t j = 0; j < 4; ++j) {
     auto const b = as<bytes>(by_bytes[j]), q = as<bytes>(quarters[j]);
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {

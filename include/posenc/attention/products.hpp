@@ -54,8 +54,8 @@ using element_of = typename Heads::format_type;
 /// beyond, panels pay.
 inline constexpr std::size_t few_rows = 8;
 
-/// Calls part(first, count) for parts of up to `most` of what is before `last`, each from a
-/// multiple of it on, the first of them from `first` or before.
+/// Calls part(first, count) for blocks of up to `most`, each aligned to a multiple of it, that
+/// cover [first, last).
 void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const& part) {
   for (first -= first % most; first < last; first += most)
     part(first, std::min(most, last - first));

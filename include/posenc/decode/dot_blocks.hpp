@@ -40,7 +40,7 @@ struct dims_64 {
   /// The codes; two groups alternately by eight.
   [[gnu::always_inline]] register_of_bytes load(std::byte const* head) const noexcept {
     if constexpr (has_groups<F>) {
-      return load_32_in_turn(head + first + 2, head + second + 2);
+      return load_alternately(head + first + 2, head + second + 2);
     } else {
       return load_64(head + first, mask);
     }
@@ -65,7 +65,7 @@ struct values_64 {
         each[s] = at.load(v.heads[t * streams + s]);
         if constexpr (has_zero_points<F>) each[s] = other_sign(each[s]);
       }
-      in_turn(each, x[t]);
+      interleave(each, x[t]);
     }
   }
   /// sums += unit code value. Each half of the dims has codes of weights, and a unit.

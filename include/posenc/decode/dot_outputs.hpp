@@ -79,7 +79,7 @@ struct scaled_weights {
 };
 
 /// Where values have groups: the weights of a tile as parts of the largest of each row,
-/// [rows][turn][stream]. Codes are made of these and the scales of 16 values.
+/// [rows][16][streams]. Codes are made of these and the scales of 16 values.
 struct unscaled_weights {
   using number = lanes<float>::number;
   struct alignas(64) group_factors {
@@ -153,12 +153,12 @@ template <class F>
   auto* const factors = weights.factors.data();
   struct {
     head_block<F, 16> block;
-    std::size_t head = 0, index = 0, turn = 0;
+    std::size_t head = 0, index = 0, second = 0;  ///< second: of the two blocks of factors
   } last;
   auto const add = [=, largest = weights.largest.data()](auto const& x) {
     for (std::size_t n = 0; n < registers; ++n) {
       values_64<F> const values(x.block, {n, dims});
-      auto const& of = factors[x.turn * registers + n];
+      auto const& of = factors[x.second * registers + n];
       for (auto c = x.head * rows; c < (x.head + 1) * rows; ++c) {
         std::byte codes[2][16];
         auto const weight = lanes<float>::load(tiles + c * tile_tokens + x.index);
@@ -173,10 +173,10 @@ template <class F>
   auto const find_and_add = [=, &last, seen = weights.seen.data()](std::size_t head, std::size_t i,
                                                                    auto const& block) {
     for (std::size_t n = 0; n < registers; ++n)
-      unscaled_weights::find(factors[(1 - last.turn) * registers + n], block, dims_64<F>(n, dims),
+      unscaled_weights::find(factors[(1 - last.second) * registers + n], block, dims_64<F>(n, dims),
                              seen[head * 4 + (i - from) / 16]);
     if (i > from || head > 0) add(last);
-    last = {block, head, i - from, 1 - last.turn};
+    last = {block, head, i - from, 1 - last.second};
   };
   reader.read(from, to, find_and_add);
   add(last);

@@ -130,7 +130,7 @@ struct register_arithmetic {
   /// Makes lane j of x[i] lane i of x[j]. x: [size].
   static void transpose(number* x) noexcept {
     if constexpr (requires { zip(x->data, x->data); }) {
-      for (std::size_t done = 1; done < size; done *= 2) {  // each turn: a perfect shuffle
+      for (std::size_t done = 1; done < size; done *= 2) {  // each time a perfect shuffle
         std::array<number, size> y;
         for (std::size_t i = 0; i < size / 2; ++i) {
           y[2 * i] = x[i], y[2 * i + 1] = x[i + size / 2];

@@ -37,7 +37,7 @@ using loaded_bytes = __mmask64;
   return _mm512_maskz_loadu_epi8(which, from);
 }
 /// 32 bytes of each address, alternately by eight.
-[[gnu::always_inline]] inline __m512i load_32_in_turn(void const* a, void const* b) noexcept {
+[[gnu::always_inline]] inline __m512i load_alternately(void const* a, void const* b) noexcept {
   return _mm512_permutex2var_epi64(
       _mm512_castsi256_si512(_mm256_loadu_si256(static_cast<__m256i const*>(a))),
       _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0),
@@ -59,7 +59,7 @@ using loaded_bytes = __mmask64;
 
 /// Interleaves the bytes of four registers. Quarter L of to[j] has bytes 16 L + 4 j to
 /// 16 L + 4 j + 3 of each: first the four bytes 16 L + 4 j, one of each register.
-[[gnu::always_inline]] inline void in_turn(__m512i const* x, __m512i* to) noexcept {
+[[gnu::always_inline]] inline void interleave(__m512i const* x, __m512i* to) noexcept {
   auto const low = _mm512_unpacklo_epi8(x[0], x[1]), high = _mm512_unpackhi_epi8(x[0], x[1]),
              other_low = _mm512_unpacklo_epi8(x[2], x[3]),
              other_high = _mm512_unpackhi_epi8(x[2], x[3]);
