@@ -46,8 +46,8 @@ struct elements_at {
 /// where T is as<half> or as<bfloat16>.
 ///
 /// Throws std::invalid_argument if head_dim is 0 or one that the format has not, if memory is null
-/// but the view is not empty, if the extent overflows, if pages overlap, if a slot is beyond them,
-/// if scales overlap codes, or, unless Format is const, if two heads overlap. (With stride 0, all
+/// but the view is not empty, if the extent overflows, if a slot is beyond the pages, if scales
+/// overlap codes, or, unless Format is const, if two heads or pages overlap. (With stride 0, all
 /// heads that are read may be one.)
 template <class Format, class Address = at_strides>
 class heads_view {
