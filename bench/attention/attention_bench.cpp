@@ -18,8 +18,8 @@
 //     sums of 4 rows side by side; prefetches around caches; weights of outputs prefetched    level
 // Two products of int8 by hand, of dense pages alone, take 0.87 to 0.93 of the time here: g++ keeps
 // fewer addresses in registers where dims and pages are any.
-// Of the dot products that a caller names, at 4096 keys, ns per head and key:
-//     values of bfloat16 in pairs, weights as bfloat16       2.0 for 2.1 exactly: left out
+// Of the dot products that a format names, at 4096 keys, ns per head and key:
+//     bfloat16 by AVX512-BF16: a step 0.65 to 0.95 on a Zen 5, 0.82 to 1.23 on a Xeon: left out
 //     queries of 16 bits as two of 8                         scores 2.0 for 0.74 in the caches
 //     sums of __m512i instead of a vector of integers        g++ moves registers: 0.87 for 0.74
 // A step of 16384 keys, ns per head and key of scores + outputs + softmax and the call: bfloat16
@@ -31,12 +31,11 @@
 //     caches in huge pages, as a caller may choose           0.91 to 0.97
 //     prefetches 512 bytes, 1 KiB, 4 KiB ahead; none, by dots     1.2, 1.06, 1.03; 2.1
 //     kv heads in parts of 4, 2, 1, as whole rows are split  1.3 to 1.5, 1.7 to 1.8, 2.5 to 3.3
-//     dots of keys interleaved by 32 bits in registers, so that a sum is not across a register:
-//       scores of int8 in L3 0.86, from memory level; of bfloat16 1.2
-//     the same by way of memory, for rows of any number      0.98, level, 1.7
-// q8_0 by dot products, keys by 32 bits and values by 16 at once, ns per head and key of scores and
-// outputs: at 4096 keys 1.57 + 1.83 for 2.31 + 2.39, at 16384 1.86 + 2.47 for 2.47 + 3.02. There
-//     a block of 4 rows and 4 keys alone, in L1              0.84; of 8 or 16 keys at once level
+// Scores of codes, four keys at a time. On a Zen 4, a step of 4096 keys, of 16384:
+//     transposed by 32 bits, queries four times in memory    int8 1.05, 1.1: 24 KiB of queries in
+//     L1 by 128 bits, two sums where a register has two groups  q8_0 1.02, 1.02
+//     16 sums of 16 keys and a row, or of 4 and 4 (int8)     level; 1.06 to 1.09 of 2 or 3 rows
+//     outputs of int8 as sums of integers of 64 keys         level, 0.98; of 1024 keys 1.02
 //     queries addressed by row and dims                      scores 1.2: g++ spills
 //     weights' factors found with the codes, not before      outputs 1.1
 // In the caches, ns per row and key of scores + outputs: bfloat16 exactly 1.72 + 1.63 (by hand
@@ -274,7 +273,6 @@ void add_attention(report& r) {
                           "There are two limits: reading the cache once · its multiply-adds.",
                   .on_page = {{"float", "attention of a step, float"},
                               {"bfloat16", "attention of a step, bf16"},
-                              {"bfloat16, dot products", "the same by dot products"},
                               {"half", "attention of a step, half"},
                               {"q8_0", "attention of a step, q8_0"},
                               {"q8_0, dot products", "the same by dot products"},

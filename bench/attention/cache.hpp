@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "posenc/attention/attention.hpp"
-#include "posenc/attention/dot_products.hpp"
 #include "posenc/core/format.hpp"
 #include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/heads_view.hpp"
+#include "posenc/decode/dot_products.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "prompt.hpp"
 #include "report/buffer.hpp"
@@ -44,11 +44,6 @@ struct cache {
   void decode() { posenc::attention(query(), view(k), view(v), posenc::nope(), {}, workspace); }
   void decode_paged() {
     posenc::attention(query(), paged(k), paged(v), posenc::nope(), {}, workspace);
-  }
-  void decode_by_dots() requires posenc::detail::has_bfloat16<T> {
-    using posenc::dot_products;
-    posenc::attention(query(), dot_products(view(k)), dot_products(view(v)), posenc::nope(), {},
-                      workspace);
   }
 };
 
@@ -84,18 +79,19 @@ struct encoded_cache {
       return format.bytes(attended_dim);
   }
   std::array<std::span<std::byte const>, 2> parts() const { return {k, v}; }
-  auto view(std::vector<std::byte> const& of) const {
-    return posenc::heads_view(format, static_cast<void const*>(of.data()), shape, slots);
+  void decode() { attend(format); }
+  void decode_by_dots() requires(requires { Format::codes_are; }) {
+    attend(posenc::dot_products(format));
   }
-  void decode() {
+
+ private:
+  template <class As>
+  void attend(As const& as) {
+    auto const view = [&](std::vector<std::byte> const& of) {
+      return posenc::heads_view(as, static_cast<void const*>(of.data()), shape, slots);
+    };
     posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}), view(k),
                       view(v), posenc::nope(), {}, workspace);
-  }
-  void decode_by_dots() requires(posenc::detail::has_integers<Format> ||
-                                 posenc::detail::has_groups<Format>) {
-    using posenc::dot_products;
-    posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}),
-                      dot_products(view(k)), dot_products(view(v)), posenc::nope(), {}, workspace);
   }
 };
 

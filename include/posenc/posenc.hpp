@@ -63,6 +63,7 @@
 #include "posenc/cache/integer_formats.hpp"  // OpenVINO's u8, vLLM's and MLAS's int8
 #include "posenc/cache/q8_0.hpp"             // ggml's
 #include "posenc/cache/float_formats.hpp"    // bfloat16 and others, E4M3, DeepSeek V4's page
+#include "posenc/decode/dot_products.hpp"    // codes multiplied as integers, if a format says so
 
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
@@ -105,7 +106,6 @@
 #include "posenc/attention/dense_heads.hpp"        // copies of heads to compute with
 #include "posenc/attention/block_attention.hpp"    // its result
 #include "posenc/attention/attention.hpp"          // the same in blocks, and in tasks
-#include "posenc/attention/dot_products.hpp"       // of the CPU's own, where a caller names them
 #include "posenc/attention/merge.hpp"              // of keys that were split
 #include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in
 #include "posenc/attention/gradients.hpp"          // of q, k and v

@@ -377,10 +377,11 @@ void use(heads_view<float> const& x, sinusoidal<halves> const& embedding) {
 }
 #endif
 
-// posenc: dot_products must be of bfloat16, int8_per_head, int8_static, u8_per_head or q8_0
+// posenc: dot_products must be of int8_per_head, int8_static, u8_per_head or q8_0
 #ifdef case_dot_products_of_float
-#include "posenc/attention/dot_products.hpp"
-void use(heads_view<float const> const& keys) { dot_products{keys}; }
+#include "posenc/cache/float_formats.hpp"
+#include "posenc/decode/dot_products.hpp"
+void use(numbers_of<float> const& format) { dot_products{format}; }
 #endif
 
 // posenc: elements must be float, double, half, bfloat16 or a type with a storage_format; 16-bit

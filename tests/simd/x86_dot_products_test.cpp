@@ -44,11 +44,11 @@ std::vector<std::byte> random_bytes(std::size_t count) {
 std::uint8_t at(std::vector<std::byte> const& x, std::size_t i) {
   return static_cast<std::uint8_t>(x[i]);
 }
+register_of_bytes all_64(void const* from) { return load_64(from, first_bytes(64)); }
 lanes<float>::number in_register(floats const& x) { return lanes<float>::load(x.data()); }
 
 TEST(bytes, of_a_mask_are_loaded_and_the_others_are_0) {
   auto const from = random_bytes(68);
-  EXPECT_EQ(as<bytes>(load_64(&from[3])), as<bytes>(load_64(&from[3], first_bytes(64))));
   for (std::size_t const count : {1u, 31u, 32u, 33u, 63u, 64u, 65u, 1000u}) {
     auto const found = as<bytes>(load_64(&from[3], first_bytes(count)));
     for (std::size_t i = 0; i < 64; ++i)
@@ -56,39 +56,38 @@ TEST(bytes, of_a_mask_are_loaded_and_the_others_are_0) {
   }
 }
 
-TEST(bytes, of_two_addresses_are_one_register) {
+TEST(bytes, of_two_addresses_alternate_by_eight) {
   auto const from = random_bytes(80);
-  auto const twice = as<bytes>(load_32_twice(&from[1], &from[43])),
-             in_turn = as<bytes>(load_32_in_turn(&from[1], &from[43]));
-  for (std::size_t i = 0; i < 64; ++i) {
-    EXPECT_EQ(twice[i], at(from, i < 32 ? 1 + i : 43 + i - 32));
-    EXPECT_EQ(in_turn[i], at(from, (i / 8 % 2 == 0 ? 1 : 43) + i / 16 * 8 + i % 8));
-  }
+  auto const x = as<bytes>(load_32_in_turn(&from[1], &from[43]));
+  for (std::size_t i = 0; i < 64; ++i)
+    EXPECT_EQ(x[i], at(from, (i / 8 % 2 == 0 ? 1 : 43) + i / 16 * 8 + i % 8));
 }
 
-TEST(bytes, change_their_sign_and_repeat_by_four) {
+TEST(bytes, change_their_sign_and_repeat) {
   auto const from = random_bytes(68);
-  auto const x = as<bytes>(other_sign(load_64(from.data())));
-  for (std::size_t i = 0; i < 64; ++i) {
+  auto const x = as<bytes>(other_sign(all_64(from.data())));
+  for (std::size_t i = 0; i < 64; ++i)
     EXPECT_EQ(x[i], static_cast<std::uint8_t>(at(from, i) + 128));
-    auto const four = as<bytes>(four_bytes(&from[i]));
-    for (std::size_t n = 0; n < 64; ++n) EXPECT_EQ(four[n], at(from, i + n % 4));
+  for (std::size_t i = 0; i < 48; ++i) {
+    auto const four = as<bytes>(four_bytes(&from[i])), sixteen = as<bytes>(sixteen_bytes(&from[i]));
+    for (std::size_t n = 0; n < 64; ++n) {
+      EXPECT_EQ(four[n], at(from, i + n % 4));
+      EXPECT_EQ(sixteen[n], at(from, i + n % 16));
+    }
   }
 }
 
-TEST(bytes, of_four_registers_alternate) {
+TEST(bytes, of_four_registers_alternate_and_quarters_are_transposed) {
   auto const from = random_bytes(256);
-  register_of_bytes x[4], by_bytes[4], by_words[4];
-  for (std::size_t n = 0; n < 4; ++n) x[n] = load_64(&from[64 * n]);
-  in_turn(x, by_bytes), words_in_turn(x, by_words);
+  register_of_bytes x[4], by_bytes[4], quarters[4];
+  for (std::size_t n = 0; n < 4; ++n) x[n] = all_64(&from[64 * n]);
+  in_turn(x, by_bytes), transpose_quarters(x, quarters);
   for (std::size_t j = 0; j < 4; ++j) {
-    auto const b = as<bytes>(by_bytes[j]), w = as<bytes>(by_words[j]);
+    auto const b = as<bytes>(by_bytes[j]), q = as<bytes>(quarters[j]);
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
-      for (std::size_t n = 0; n < 4; ++n) {    // of which register
-        for (std::size_t i = 0; i < 4; ++i) {  // of four bytes
-          EXPECT_EQ(b[16 * quarter + 4 * i + n], at(from, 64 * n + 16 * quarter + 4 * j + i));
-          EXPECT_EQ(w[16 * quarter + 4 * n + i], at(from, 64 * n + 16 * quarter + 4 * j + i));
-        }
+      for (std::size_t i = 0; i < 16; ++i) {
+        EXPECT_EQ(b[16 * quarter + i], at(from, i % 4 * 64 + 16 * quarter + 4 * j + i / 4));
+        EXPECT_EQ(q[16 * quarter + i], at(from, 64 * quarter + 16 * j + i));
       }
     }
   }
@@ -99,11 +98,14 @@ TEST(words, of_many_addresses_are_one_register) {
   std::array<std::byte const*, 16> heads;
   for (std::size_t i = 0; i < 16; ++i) heads[i] = &from[i * i * 2 % 512];
   for (std::size_t const byte : {0u, 5u, 34u}) {
-    auto const four = as<words>(word_of_each(heads.data(), byte));
+    auto const four = as<words>(word_of_each(heads.data(), byte)),
+               apart = as<words>(word_of_each<4>(heads.data(), byte));
     for (std::size_t i = 0; i < 16; ++i) {
-      std::uint32_t word;
-      std::memcpy(&word, heads[i % 4] + byte, 4);
+      std::uint32_t word, fourth;
+      std::memcpy(&word, heads[i / 4] + byte, 4);
+      std::memcpy(&fourth, heads[i / 4 * 4] + byte, 4);
       EXPECT_EQ(four[i], word);
+      EXPECT_EQ(apart[i], fourth);
     }
     auto const halves = as<words>(half_of_each(heads.data(), byte));
     for (std::size_t i = 0; i < 16; ++i) {
@@ -115,14 +117,14 @@ TEST(words, of_many_addresses_are_one_register) {
   }
   words a, b;
   for (std::uint32_t i = 0; i < 16; ++i) a[i] = i, b[i] = 100 + i;
-  auto const joined = as<words>(halves_of(load_64(a.data()), load_64(b.data())));
-  for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(joined[i], i < 8 ? a[i] : b[i]);
+  auto const joined = as<words>(halves_of(all_64(a.data()), all_64(b.data())));
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(joined[i], i % 4 < 2 ? a[i] : b[i]);
 }
 
 TEST(floats, of_four_rows_are_transposed) {
   auto const from = numbers::random<float>(64);
-  std::vector<float> to(64);
-  transpose_four(from.data(), to.data());
+  auto to = from;
+  transpose_four(to.data());
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(to[i], from[i % 4 * 16 + i / 4]) << i;
 }
 
@@ -133,8 +135,8 @@ TEST(floats, are_summed_and_chosen) {
   for (std::size_t n = 0; n < 4; ++n) registers[n] = in_register(x[n]);
   auto const sums = as<floats>(sums_of_quarters(registers.data()));
   for (std::size_t i = 0; i < 16; ++i) {
-    auto const& of = x[i / 4];
-    EXPECT_EQ(sums[i], of[i % 4] + of[i % 4 + 4] + of[i % 4 + 8] + of[i % 4 + 12]);
+    auto const* const of = &x[i / 4][i % 4 * 4];
+    EXPECT_EQ(sums[i], of[0] + of[1] + of[2] + of[3]);
   }
   for (std::uint32_t const mask : {0u, 1u, 0x8000u, 0xffffu, 0x1234u}) {
     auto some = x[1];
@@ -147,58 +149,46 @@ TEST(floats, are_summed_and_chosen) {
   }
 }
 
-TEST(floats, have_their_largest) {
+TEST(floats, have_their_largest_and_its_inverse) {
   auto x = numbers::random<float>(64);
   for (auto& y : x) y = std::abs(y);
   for (std::size_t i = 0; i < 64; ++i) {
     auto const before = x[i];
-    for (auto const large : {2.0f, 0x1p+127f, -1.0f}) {  // negative: larger than others
+    for (auto const large : {2.0f, 3.0f, 0x1p+127f}) {
       x[i] = large;
-      EXPECT_EQ(largest_bits(x.data(), 64), std::bit_cast<std::uint32_t>(large)) << i;
-    }
-    x[i] = before;
-  }
-}
-
-TEST(floats, have_units_of_their_largest) {
-  floats a, b;
-  for (std::size_t i = 0; i < 16; ++i) a[i] = static_cast<float>(i), b[i] = static_cast<float>(i);
-  for (std::size_t i = 0; i < 16; ++i) {
-    auto x = a, y = b;
-    x[i] = 3000, y[15 - i] = 500;
-    code_units const units(in_register(x), in_register(y));
-    auto const of_a = as<floats>(units.of_a), of_b = as<floats>(units.of_b),
-               inverse_of_a = as<floats>(units.inverse_of_a),
-               inverse_of_b = as<floats>(units.inverse_of_b);
-    for (std::size_t n = 0; n < 16; ++n) {
-      EXPECT_EQ(of_a[n], 3000 * (1.0f / 255));
-      EXPECT_EQ(of_b[n], 500 * (1.0f / 255));
-      EXPECT_EQ(inverse_of_a[n], 255.0f / 3000);
-      EXPECT_EQ(inverse_of_b[n], 255.0f / 500);
+      largest_float const most(x.data()), of_16(lanes<float>::load(&x[i / 16 * 16]));
+      EXPECT_EQ(most.number, large) << i;
+      EXPECT_EQ(most.inverse, 1 / large) << i;
+      EXPECT_EQ(of_16.number, large) << i;
     }
     for (auto const wrong : {static_cast<float>(infinity()), -1.0f}) {
       x[i] = wrong;
-      code_units const spoilt(in_register(x), in_register(floats{}));
-      EXPECT_FALSE(posenc::is_finite(as<floats>(spoilt.of_a)[i]));
-      for (auto const& none : {spoilt.inverse_of_a, spoilt.of_b, spoilt.inverse_of_b})
-        EXPECT_EQ(as<floats>(none), floats{});
+      largest_float const most(x.data());
+      EXPECT_FALSE(posenc::is_finite(most.number));
+      EXPECT_EQ(most.inverse, 0);
     }
+    x[i] = before;
+  }
+  std::vector<float> small(64, 0.0f);
+  for (auto const most : {0.0f, 0x1p-118f, 0x1.fp-119f}) {
+    small[17] = most;
+    EXPECT_EQ(largest_float(small.data()).number, most);
+    EXPECT_EQ(largest_float(small.data()).inverse, most < 0x1p-118f ? 0 : 0x1p+118f);
   }
 }
 
 TEST(integer_sums, add_four_products) {
   auto const u = random_bytes(64), s = random_bytes(128);
-  std::array<std::int32_t, 16> before, after;
-  for (std::size_t i = 0; i < 16; ++i) before[i] = static_cast<std::int32_t>(i * 1000) - 9000;
+  std::array<std::int32_t, 4> const before{-9000, 0, 70'000, 123};
   auto const sum =
-      integer_sums::add(integer_sums::load(before.data()), load_64(u.data()), load_64(&s[64]));
-  integer_sums::store(after.data(), sum);
+      integer_sums::add(integer_sums::load(before.data()), all_64(u.data()), all_64(&s[64]));
+  auto const sums = as<std::array<std::int32_t, 16>>(sum);
   auto const numbers = as<floats>(integer_sums::as_floats(sum));
   for (std::size_t i = 0; i < 16; ++i) {
-    auto expected = before[i];
+    auto expected = before[i % 4];
     for (std::size_t n = 4 * i; n < 4 * i + 4; ++n)
       expected += at(u, n) * static_cast<std::int8_t>(s[64 + n]);
-    EXPECT_EQ(after[i], expected);
+    EXPECT_EQ(sums[i], expected);
     EXPECT_EQ(numbers[i], static_cast<float>(expected));
   }
 }

@@ -16,6 +16,8 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
+#include "posenc/decode/dot_products.hpp"
+#include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/tile.hpp"
 #include "posenc/softmax/softmax.hpp"
@@ -64,11 +66,15 @@ void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const&
 template <std::floating_point T, class Heads>
 void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b) {
   auto const of_head = b.rows_of_head(), padded = padded_rows(of_head), dims = k.head_dim();
-  whole_lines<T> queries(b.kv_heads * padded * dims), near(b.kv_heads * padded * tile_tokens);
+  whole_lines<T> queries(b.kv_heads * padded * dims), tiles(b.kv_heads * padded * tile_tokens);
   for (std::size_t head = 0; head < b.kv_heads; ++head)
     std::copy_n(q + head * of_head * dims, of_head * dims, queries.data() + head * padded * dims);
-  few_scores<T, element_of<Heads>>(scores, scale, queries.data(), b.rows_of_head(),
-                                   k.slice_tokens(b.keys.first, b.seen()), near.data());
+  auto const keys = k.slice_tokens(b.keys.first, b.seen());
+  if constexpr (multiplies_codes<element_of<Heads>>) {
+    dot_scores<element_of<Heads>>(scores, scale, queries.data(), of_head, keys, tiles.data());
+  } else {
+    few_scores<T, element_of<Heads>>(scores, scale, queries.data(), of_head, keys, tiles.data());
+  }
 }
 
 /// The same for any rows of one kv head.
@@ -143,12 +149,19 @@ void finish_outputs(T* outputs, T const* weights, Heads const& v, block_shape co
 template <std::floating_point T, class Heads>
 void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
                       double const* shares = nullptr) {
-  auto const padded = b.kv_heads * padded_rows(b.rows_of_head());
   std::fill_n(outputs, b.rows() * v.head_dim(), T{0});
-  whole_lines<T> sums(padded * v.head_dim()), near(padded * tile_tokens);
-  few_outputs<T, element_of<Heads>>(outputs, weights, b.rows_of_head(),
-                                    v.slice_tokens(b.keys.first, b.seen()), sums.data(),
-                                    near.data());
+  auto const values = v.slice_tokens(b.keys.first, b.seen());
+  using stored = element_of<Heads>;
+  if constexpr (multiplies_codes<stored>) {
+    // Queries that see different keys would share the unit of 16 keys that are read together.
+    if (!has_groups<stored> || b.queries() == 1) {
+      dot_outputs<stored>(outputs, weights, b.rows_of_head(), values);
+      return finish_outputs(outputs, weights, v, b, shares);
+    }
+  }
+  auto const padded = b.kv_heads * padded_rows(b.rows_of_head());
+  whole_lines<T> sums(padded * v.head_dim()), tiles(padded * tile_tokens);
+  few_outputs<T, stored>(outputs, weights, b.rows_of_head(), values, sums.data(), tiles.data());
   finish_outputs(outputs, weights, v, b, shares);
 }
 

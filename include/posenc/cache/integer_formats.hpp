@@ -31,6 +31,7 @@ namespace posenc::inline POSENC_TARGET {
 /// scale) in one multiply-add, as OpenVINO's AVX2 and AVX-512 code has it; on CPUs without, a code
 /// may differ by one. (OpenVINO divides, and rounds ties away, in what a register does not fill.)
 struct u8_per_head {
+  static constexpr auto codes_are = code_layout::scaled_uint8;  ///< for dot products
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim + 8; }  ///< of a head
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
@@ -92,6 +93,7 @@ struct u8_per_head {
 ///
 /// head_dim bytes, and elsewhere one float.
 struct int8_per_head {
+  static constexpr auto codes_are = code_layout::int8;  ///< for dot products
   bool truncates = false;  ///< towards zero, as a version of vLLM whose store converts
 
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim; }  ///< of a head
@@ -149,6 +151,7 @@ struct int8_per_head {
 ///
 /// head_dim bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 127 or -128, by its sign.
 struct int8_static {
+  static constexpr auto codes_are = code_layout::int8;  ///< for dot products
   float scale = 1;  ///< of the tensor
 
   /// Of a head. Throws unless the scale is finite and not negative.

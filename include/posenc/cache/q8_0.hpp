@@ -29,6 +29,7 @@ enum class q8_0_writer { reference, avx2 };
 /// two reciprocals differ in their last bit. A group of zeros has d = 0 and codes 0. Where |x|max
 /// is above 127 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 0 as NaN.
 struct q8_0 {
+  static constexpr auto codes_are = code_layout::groups_of_32;  ///< for dot products
   q8_0_writer writer = q8_0_writer::reference;  ///< whose bytes
   static constexpr std::size_t group = 32;      ///< dims with one scale
 

@@ -56,6 +56,14 @@ concept loads_registers = cache_format<F> && requires(std::byte const* head, std
   F::template load<Lanes>(head, i);
 };
 
+/// How a format lays its codes of 8 bits out, if decoding may multiply them as integers
+/// (decode/dot_products.hpp): it says so by `static constexpr auto codes_are = code_layout::...`
+enum class code_layout {
+  int8,          ///< codes alone, to be multiplied by a factor
+  scaled_uint8,  ///< a float scale, a float zero point, then the codes
+  groups_of_32   ///< of each 32 dims a scale, half, and codes of int8
+};
+
 namespace detail {
 
 /// A byte of a head in a format. Nothing is computed with it.

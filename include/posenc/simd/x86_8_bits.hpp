@@ -33,17 +33,17 @@ inline void load_bytes(std::int8_t const* from, __m256i& x) noexcept {
 }
 #endif
 // Each byte four times.
-inline __m128i four_times(void const* from) noexcept {
+inline __m128i each_four_times(void const* from) noexcept {
   int four;
   std::memcpy(&four, from, 4);
   auto const bytes = _mm_cvtsi32_si128(four), words = _mm_unpacklo_epi8(bytes, bytes);
   return _mm_unpacklo_epi16(words, words);
 }
 inline void load_bytes(std::uint8_t const* from, __m128i& x) noexcept {
-  x = _mm_srli_epi32(four_times(from), 24);
+  x = _mm_srli_epi32(each_four_times(from), 24);
 }
 inline void load_bytes(std::int8_t const* from, __m128i& x) noexcept {
-  x = _mm_srai_epi32(four_times(from), 24);
+  x = _mm_srai_epi32(each_four_times(from), 24);
 }
 
 // The low bytes of integers of 32 bits, of one register, and of four, one after another.
