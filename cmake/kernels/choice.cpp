@@ -23,7 +23,6 @@ namespace {
 // Whether the CPU has an extension, by the compilers' name of it, and the operating system saves
 // its registers. What a set needs is made of these in posenc_add_kernels.cmake.
 #define POSENC_HAS(extension) (__builtin_cpu_supports(#extension) != 0)
-#define POSENC_HAS_F16C has_f16c()
 [[maybe_unused]] bool has_f16c() noexcept {  // clang 14's __builtin_cpu_supports does not know it
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;

@@ -20,8 +20,8 @@ namespace {
 template <class E>
 class planned_address {
  public:
-  planned_address(E*, posenc::heads_shape const& shape, places const& at) noexcept
-      : at_(&at), tokens_(shape.tokens), heads_(shape.heads), width_(shape.head_dim) {}
+  planned_address(E*, posenc::heads_shape const& shape, places const* at) noexcept
+      : at_(at), tokens_(shape.tokens), heads_(shape.heads), width_(shape.head_dim) {}
 
   std::size_t tokens() const noexcept { return tokens_; }
   std::size_t heads() const noexcept { return heads_; }
@@ -51,7 +51,7 @@ class planned_address {
 
 struct as_planned {
   using shape = posenc::heads_shape;
-  using strides = places;
+  using strides = places const*;
   template <class E>
   using of = planned_address<E>;
 };
@@ -95,9 +95,9 @@ auto view_of(std::remove_const_t<Format> const& format, stored_heads const& s,
   std::conditional_t<std::is_const_v<Format>, void const, void>*const codes = s.codes.data,
                                                                       *const scales = s.scales.data;
   if constexpr (view::is_scaled) {
-    return view(format, codes, shape, s.codes, scales, s.scales);
+    return view(format, codes, shape, &s.codes, scales, &s.scales);
   } else {
-    return view(format, codes, shape, s.codes);
+    return view(format, codes, shape, &s.codes);
   }
 }
 template <class Format>
@@ -109,7 +109,7 @@ auto view_of(stored_heads const& s, posenc::heads_shape const& shape) noexcept {
 template <class T>
 posenc::heads_view<T, as_planned> numbers_at(places const& at,
                                              posenc::heads_shape const& shape) noexcept {
-  return {reinterpret_cast<T*>(at.data), shape, at};
+  return {reinterpret_cast<T*>(at.data), shape, &at};
 }
 
 }  // namespace
