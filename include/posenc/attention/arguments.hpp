@@ -34,7 +34,7 @@ struct attention_options {
   /// Side values of queries and of keys, [tokens][heads][any], which rules of site 3 find in their
   /// rows: gates, profiles. Query heads may share them, as they share kv heads.
   heads_view<float const> query_side = {nullptr, {0, 1, 1}};
-  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< of keys, likewise
+  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< of keys
 };
 
 /// Dense arrays; scores and weights are empty unless the options ask for them. A query that sees no

@@ -62,7 +62,7 @@ inline constexpr std::size_t keys_of_part = 2048;
 /// keys. They begin at multiples of keys_of_part, so that bits depend on neither tasks nor pages.
 template <std::floating_point T>
 struct key_parts {
-  std::size_t first = 0, count = 1;  ///< those that are seen; of one nothing is kept here
+  std::size_t first = 0, count = 1;  ///< of the keys that are seen; one part keeps nothing here
   std::vector<scaled_sum> sums;      ///< [parts][queries][heads]
   std::vector<T> outputs;            ///< [parts][queries][heads][value_dim], each as if alone
 
@@ -169,7 +169,7 @@ class block_attention {
     sum_values(v);
   }
 
-  /// Row i of the block: scores become exponentials, which shares_[i] makes weights of.
+  /// Exponentiates row i; shares[i] is 1 / its sum.
   void make_weights(std::size_t i) {
     auto const row = scores_[i];
     auto const seen = scores_.shape().seen();

@@ -64,14 +64,14 @@ class prepared_encoding {
   positions_view key_positions() const noexcept { return key_positions_; }      ///< [keys]
   /// Whether the keys come encoded from a cache, so that site 2 leaves them alone.
   bool keys_are_encoded() const noexcept { return keys_are_encoded_; }
-  bool queries_are_encoded() const noexcept { return queries_are_encoded_; }  ///< likewise
+  bool queries_are_encoded() const noexcept { return queries_are_encoded_; }  ///< by rotate
 
   /// Site 2: what the encoding prepared, in which query i is token first_query() + i. Keys must not
   /// be encoded already.
   auto const& of_queries() const noexcept requires(rotates) {
     return of_queries_ ? *of_queries_ : *of_keys_;
   }
-  auto const& of_keys() const noexcept requires(rotates) { return *of_keys_; }  ///< likewise
+  auto const& of_keys() const noexcept requires(rotates) { return *of_keys_; }  ///< of keys
   std::size_t first_query() const noexcept { return first_query_; }             ///< see of_queries
 
   /// Site 3, in place: of a query of the step and neighbouring keys.

@@ -63,7 +63,7 @@ class tile_panels {
   static constexpr std::size_t line = 64 / sizeof(T);  // of a cache
   static constexpr std::size_t ahead = 16;  // tokens, whose strides the CPU does not foresee
 
-  // The i-th of all, of so many terms, and whether it is to be made.
+  // Panel i, and whether it must still be packed.
   std::pair<T*, bool> panel(std::size_t i, std::size_t all, std::size_t terms) {
     auto const numbers = terms * tile_columns<T>;
     if (!kept_) i = 0, all = 1;
