@@ -503,7 +503,7 @@ inline std::vector<step_case> norm_cases() {
        .eps = 0.0625},
       {.name = "rounding-none",
        .covers = "float until the store",
-       .source = "ggml: head_norm and rope in float",
+       .source = "ggml: rms_norm and rope in float",
        .rounded = true},
       {.name = "rounding-separate-calls",
        .covers = "norm and rotation store bfloat16 each",

@@ -180,8 +180,8 @@ TEST(heads_in_format, are_at_strides_as_in_a_page) {
   EXPECT_EQ(message_of([&] {
               heads_view(q8_0{}, codes.data(), {5, 2, 64}, {.token = 67, .head = 340});
             }),
-            "posenc: heads_view: heads that are written to must not overlap, got head_dim 68 with "
-            "5 tokens of stride 67 and 2 heads of stride 340");
+            "posenc: heads_view: heads that are written to must not overlap, got heads of 68 "
+            "bytes with 5 tokens of stride 67 and 2 heads of stride 340");
 }
 
 TEST(heads_in_format, refuses_a_head_whose_bytes_wrap) {
