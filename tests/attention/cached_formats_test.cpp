@@ -80,8 +80,8 @@ void attends_to(F const& format, auto const& encoding, std::size_t queries, std:
   heads_view const at_strides(format, memory.data(), dense);
   for (std::size_t i = 0; i < keys * kv_heads; ++i)
     at_strides.write(i / kv_heads, i % kv_heads, std::span(k).subspan(i * dim, dim));
-  EXPECT_TRUE(numbers::same_bits(
-      posenc::attention(query, at_strides, at_strides, encoding).outputs, got.outputs));
+  EXPECT_TRUE(numbers::same_bits(posenc::attention(query, at_strides, at_strides, encoding).outputs,
+                                 got.outputs));
 }
 
 TEST(cached_formats, are_attended_to_as_what_they_decode_to) {
@@ -136,6 +136,18 @@ TEST(cached_formats, load_what_they_decode_to) {
   loads_what_it_decodes(integers, integers.factor());
   auto const floats = posenc::e4m3::of_scale(0.1f);
   loads_what_it_decodes(floats, floats.factor());
+}
+
+TEST(cached_formats, may_be_numbers_at_any_byte) {
+  std::vector<std::byte> memory(2 * 129 + 1);
+  heads_view const cache(posenc::numbers_of<posenc::bfloat16>{}, memory.data() + 1,
+                         posenc::heads_shape{1, 2, 64}, posenc::heads_strides{258, 129});
+  cache.write(0, 0, std::vector<float>(64, 1)), cache.write(0, 1, std::vector<float>(64, 2));
+  std::vector<float> const q(2 * 64);
+  auto const got =
+      posenc::attention(heads_view(q.data(), {1, 2, 64}), cache, cache, posenc::nope());
+  EXPECT_EQ(got.outputs.front(), 1);
+  EXPECT_EQ(got.outputs.back(), 2);
 }
 
 TEST(cached_formats, must_have_a_slot_for_each_key) {

@@ -172,6 +172,11 @@ TEST(heads_in_format, are_at_strides_as_in_a_page) {
   std::vector<std::byte> codes(700), scales(60);
   heads_view const x(int8_per_head{}, codes.data(), {5, 2, 64}, {.token = 65, .head = 330},
                      scales.data() + 50, {.token = -8, .head = -4});
+  std::vector<float> floats(16);  // scales of another pointer, strides by name
+  heads_view(int8_per_head{}, codes.data(), posenc::heads_shape{5, 2, 64},
+             posenc::heads_strides{65, 330}, floats.data(), posenc::heads_strides{8, 4})
+      .write(0, 0, std::vector<float>(64, 127));
+  EXPECT_EQ(floats[0], 1);
   auto const head = numbers::random<float>(64);
   x.write(3, 1, head);
   auto const bytes = encode(int8_per_head{}, head);
@@ -231,11 +236,10 @@ TEST(heads_in_format, refuses_what_numbers_refuse_and_head_dims_that_a_format_ha
             "9223372036854775807 for token 0");
   EXPECT_EQ(make({3, 4, 2, 65}, {0}), "posenc: q8_0: head_dim must be a multiple of 32, got 65");
   EXPECT_EQ(make({3, 4, 2, 0}, {0}), "posenc: heads_view: head_dim must be positive, got 0");
-  EXPECT_EQ(
-      message_of([&] {
-        heads_view(q8_0{}, memory.data(), three_pages, {500, 136, 68}, slots{0});
-      }),
-      "posenc: heads_view: pages must not overlap, got pages of 544 bytes with stride 500");
+  EXPECT_EQ(message_of([&] {
+              heads_view(q8_0{}, memory.data(), three_pages, {500, 136, 68}, slots{0});
+            }),
+            "posenc: heads_view: pages must not overlap, got pages of 544 bytes with stride 500");
   void* const nowhere = nullptr;
   EXPECT_EQ(message_of([&] { heads_view(int8_per_head{}, nowhere, three_pages, slots{0}); }),
             "posenc: heads_view: data must not be null for 4 tokens x 2 heads");

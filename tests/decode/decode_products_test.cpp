@@ -139,7 +139,7 @@ TEST(run_reader, is_ahead_in_the_order_of_the_run) {
       auto const of_last = at / heads * 4 >= run.count;
       for (std::size_t s = 0; s < 4; ++s)
         EXPECT_EQ(
-            block.later[s] + block.later_head,
+            block.later[s] + block.later_head / std::ptrdiff_t{sizeof(*block.later[s])},
             of_last ? block.heads[s] : cache(run.token(at / heads * 4 + s), at % heads).data());
     });
   });

@@ -356,6 +356,28 @@ TEST(step, keeps_tokens_in_order_where_slots_repeat) {
 
 // Bad calls: they throw that message and change nothing.
 
+TEST(step, leaves_out_tokens_without_a_slot_of_many_heads) {
+  // More numbers of a token than a step keeps in L1.
+  constexpr std::size_t many = 48, dim = 128;
+  std::vector<std::int64_t> const positions{7, 8}, some{3, -1};
+  cos_sin_rows const rows(geometric(dim, 1e4), positions);
+  auto const k = numbers::random<float>(2 * many * dim);
+  auto const weight = numbers::random<float>(dim, 1);
+  std::vector<posenc::bfloat16> pages(4 * many * dim, posenc::bfloat16(3.0f)), alone(many * dim);
+  heads_view<float const> const keys(k.data(), {2, many, dim});
+  heads_view const cache(pages.data(), {1, 4, many, dim}, some);
+  rotate(rows, rotated<halves>(keys, cache).norm({weight, 1e-6f}));
+  cos_sin_rows const first(geometric(dim, 1e4), std::vector{7});
+  rotate(first, rotated<halves>(keys.slice_tokens(0, 1), heads_view(alone.data(), {1, many, dim}))
+                    .norm({weight, 1e-6f}));
+  for (std::size_t i = 0; i < pages.size(); ++i)
+    EXPECT_EQ(pages[i], i < 3 * many * dim ? posenc::bfloat16(3.0f) : alone[i - 3 * many * dim])
+        << i;
+  auto const values = numbers::random<posenc::bfloat16>(2 * many * dim);
+  rotate(rows, unrotated(heads_view(values.data(), {2, many, dim}), cache).scale(2));
+  EXPECT_EQ(pages.front(), posenc::bfloat16(3.0f));
+}
+
 TEST(step, refuses_bad_input_and_changes_nothing) {
   setting s;
   auto q = numbers::random<float>(5 * 3 * 64), k = q;

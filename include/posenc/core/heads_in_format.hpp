@@ -43,7 +43,8 @@ class heads_view<Format, Address> {
 
   /// Dense; the slots of pages come last.
   template <class... Slots>
-  heads_view(format_type format, raw* data, shape_type const& shape, Slots const&... slots)
+  heads_view(format_type format, raw* data, shape_type const& shape,
+             Slots const&... slots) requires(sizeof...(Slots) < 2)
       : heads_view(format, shape, dense(format, data, shape), slots...) {}
   /// With any strides, of a format with all bytes in one place.
   template <class... Slots>
@@ -188,7 +189,9 @@ class heads_view<Format, Address> {
     } else {
       tokens = shape.tokens;
     }
-    if (data != nullptr) where.scales = static_cast<byte*>(data) + tokens * heads * of_head;
+    if (data != nullptr)  // as an integer: the shape is checked later
+      where.scales =
+          reinterpret_cast<raw*>(reinterpret_cast<std::uintptr_t>(data) + tokens * heads * of_head);
     where.of_codes.token = stride(heads * of_head), where.of_codes.head = stride(of_head);
     where.of_scales.token = stride(heads * scales_of_head);
     where.of_scales.head = stride(scales_of_head);

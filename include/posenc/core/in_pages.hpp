@@ -183,7 +183,8 @@ class paged_address {
 
 /// The address of a heads_view in the slots of pages. Token t is in slot slots[t] = page *
 /// page_tokens + token within the page. Tokens with a negative slot, as the padding of a batch has,
-/// are skipped. Slots may repeat where numbers are written: tokens are processed in order.
+/// are skipped. Slots may repeat where numbers are written: tokens are processed in order
+/// (in place, each of them rotates what the one before left).
 ///
 ///     dense, or {.page = n * h * d, .token = h * d, .head = d}
 ///                   pages of [tokens][heads][head_dim]      FlashInfer's NHD, vLLM's flash

@@ -70,7 +70,9 @@ struct head_codes {
   [[gnu::always_inline]] static auto load(S const* head, std::size_t i) noexcept {
     return lanes<S>::load(head + i);
   }
-  static auto load_one(S const* head, std::size_t i) noexcept { return posenc::load(head[i]); }
+  static auto load_one(S const* head, std::size_t i) noexcept {
+    return posenc::load(number_at<S>(reinterpret_cast<std::byte const*>(head + i)));
+  }
 };
 template <class F>
 requires loads_registers<F, lanes<float>>
@@ -100,7 +102,7 @@ struct head_block {
   using element = typename codes::element;
   std::array<element const*, Count> heads;
   element const* const* later;  ///< head 0 of each later token
-  std::ptrdiff_t later_head;    ///< elements from head 0 to the later head
+  std::ptrdiff_t later_head;    ///< bytes from head 0 to the later head
 
   /// Prefetches Numbers numbers, from number i on, of the later head of token s.
   template <std::size_t Numbers>
@@ -108,7 +110,7 @@ struct head_block {
     constexpr auto of_line = 64 / sizeof(element);
     if (of_line > Numbers && i % of_line != 0) return;
     for (std::size_t n = 0; n < Numbers; n += of_line)
-      prefetch_into_l1(later[s] + later_head + i + n);
+      prefetch_into_l1(reinterpret_cast<std::byte const*>(later[s] + i + n) + later_head);
   }
 };
 
@@ -129,8 +131,9 @@ class run_reader {
     if constexpr (codes::decodes) {
       decoded_.resize(AtOnce * cache.head_dim());
     } else {
-      for (std::size_t i = 0; i < count_; ++i) tokens_[i] = address(token(i), 0);
-      if (heads_ > 1) stride_ = address(run.first, 1) - address(run.first, 0);
+      for (std::size_t i = 0; i < count_; ++i)
+        tokens_[i] = reinterpret_cast<element const*>(cache.codes(token(i), 0));
+      if (heads_ > 1) stride_ = cache.codes(run.first, 1) - cache.codes(run.first, 0);
       if constexpr (codes::has_factors && is_scaled) {
         for (std::size_t i = 0; i < rounded_up(run.count, tile_tokens); ++i)
           scales_at(i) = cache.scales(token(i), 0);
@@ -144,7 +147,8 @@ class run_reader {
   }
   /// The first element of a head of token i of the run.
   element const* head_of(std::size_t i, std::size_t head) const noexcept {
-    return tokens_[i] + static_cast<std::ptrdiff_t>(head) * stride_;
+    auto const* const first = reinterpret_cast<std::byte const*>(tokens_[i]);
+    return reinterpret_cast<element const*>(first + static_cast<std::ptrdiff_t>(head) * stride_);
   }
   /// Calls act(head, i, block) for [from, to), in reading order. i: of the first token in the run.
   [[gnu::always_inline]] void read(std::size_t from, std::size_t to, auto const& act) {
@@ -177,13 +181,6 @@ class run_reader {
   std::size_t token(std::size_t i) const noexcept {
     return run_.token(std::min(i, run_.count - 1));
   }
-  element const* address(std::size_t token, std::size_t head) const noexcept {
-    if constexpr (cache_format<S>) {
-      return reinterpret_cast<element const*>(cache_.codes(token, head));
-    } else {
-      return cache_(token, head).data();
-    }
-  }
   std::byte const*& scales_at(std::size_t i) noexcept {
     return scales_[i / tile_tokens * tile_tokens + tile_index(i % tile_tokens)];
   }
@@ -211,7 +208,7 @@ class run_reader {
   Heads const& cache_;
   token_run run_;
   std::size_t count_, heads_, ahead_ = 0, heads_ahead_ = 0;
-  std::ptrdiff_t stride_ = 0, scale_stride_ = 0;
+  std::ptrdiff_t stride_ = 0, scale_stride_ = 0;  // in bytes
   std::array<element const*, tokens_of_run> tokens_;
   std::array<std::byte const*, is_scaled ? tokens_of_run : 0> scales_;  // by tile_index
   std::vector<float> decoded_;

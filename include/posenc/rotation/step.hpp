@@ -50,6 +50,8 @@ class step {
                           ? most_heads
                           : std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
     for (auto token = part.token; token < part.token + part.tokens; ++token) {
+      if constexpr (any_heads<Target>)
+        if (!heads_.target().has(token)) continue;
       for (std::size_t done = 0, count; done < part.heads; done += count) {
         count = std::min(most, part.heads - done);
         auto const head = part.head + done;
