@@ -90,8 +90,10 @@ void is_the_oracles(E const& encoding, meaning const& means) {
         q, k, x.v, std::vector<double>(at_queries.begin(), at_queries.end()),
         std::vector<double>(at_keys.begin(), at_keys.end()),
         {n.heads, n.kv_heads, n.head_dim, n.value_dim}, scale.value_or(1 / std::sqrt(8.0)),
-        [&](std::size_t t, std::size_t s) { return at_keys[s] <= at_queries[t]; }, means.bias,
-        means.adaptive ? oracle::row_temperature(oracle::adaptive_beta) : nullptr);
+        [&keys = at_keys, &queries = at_queries](std::size_t t, std::size_t s) {
+          return keys[s] <= queries[t];
+        },
+        means.bias, means.adaptive ? oracle::row_temperature(oracle::adaptive_beta) : nullptr);
     auto const expect_near = [](auto const& numbers, auto const& oracles, double error) {
       ASSERT_EQ(numbers.size(), oracles.size());
       for (std::size_t i = 0; i < oracles.size(); ++i) {
