@@ -58,6 +58,7 @@ class paged_address {
         page_stride_(strides.page),
         pages_(shape.pages) {
     if (shape.pages > 1 && page_.tokens() != 0 && heads() != 0) check_pages();
+    memory_ = strided().all();
     auto const size = page_.tokens() == 0 ? 0 : shape.pages * shape.page_tokens;
     if constexpr (std::same_as<Slots, slots_in_order>) {
       tokens_ = slots.tokens;
@@ -81,7 +82,8 @@ class paged_address {
         pages_(other.pages_),
         slots_(other.slots_),
         first_(other.first_),
-        tokens_(other.tokens_) {}
+        tokens_(other.tokens_),
+        memory_(other.memory_) {}
 
   std::size_t tokens() const noexcept { return tokens_; }       ///< as many as slots
   std::size_t heads() const noexcept { return page_.heads(); }  ///< of each token
@@ -106,7 +108,7 @@ class paged_address {
   }
 
   /// From the lowest byte of all pages to one beyond the highest, gaps included.
-  memory_range memory() const noexcept { return strided().all(); }
+  memory_range memory() const noexcept { return memory_; }
   /// The same, as may_overlap has it.
   strided_memory strided() const noexcept {
     auto all = page_.strided();
@@ -136,7 +138,10 @@ class paged_address {
     }
     tokens_ = count;
   }
-  void narrow_heads(std::size_t first, std::size_t count) { page_.narrow_heads(first, count); }
+  void narrow_heads(std::size_t first, std::size_t count) {
+    page_.narrow_heads(first, count);
+    memory_ = strided().all();
+  }
 
  private:
   template <class U>
@@ -177,6 +182,7 @@ class paged_address {
   std::int64_t const* slots_ = nullptr;  // null: from first_ on, in order
   std::size_t first_ = 0;
   std::size_t tokens_;
+  memory_range memory_;  // found once: each check of an overlap asks for it
 };
 
 }  // namespace detail

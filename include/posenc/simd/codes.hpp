@@ -204,12 +204,15 @@ template <class Integer, class Lanes>
 template <class Integer = std::uint8_t>
 [[gnu::always_inline]] inline void read_codes(std::byte const* from, std::span<float> x,
                                               auto const& number) noexcept {
-  std::size_t i = 0;
+  // As counts: g++ warns of a tail that begins where the registers end.
+  auto const rest = several_lanes<code_lanes> ? x.size() % code_lanes::size : x.size(),
+             whole = x.size() - rest;
   if constexpr (several_lanes<code_lanes>) {
-    for (; x.size() - i >= code_lanes::size; i += code_lanes::size)
+    for (std::size_t i = 0; i < whole; i += code_lanes::size)
       code_lanes::store(x.data() + i, number(load_codes<Integer, code_lanes>(from + i)));
   }
-  for (; i < x.size(); ++i) x[i] = number(load_codes<Integer, one_lane<float>>(from + i));
+  for (std::size_t i = 0; i < rest; ++i)
+    x[whole + i] = number(load_codes<Integer, one_lane<float>>(from + whole + i));
 }
 /// Codes of int8, each times the scale.
 [[gnu::always_inline]] inline void read_signed(std::byte const* from, std::span<float> x,
