@@ -43,7 +43,8 @@ struct strided_memory {
     for (auto const [count, stride] : of_head) range.last += (count - 1) * stride;
     return range;
   }
-  /// Whether each stride reaches over all that lesser ones repeat, so that no byte is in two heads.
+  /// Whether each stride is at least as long as what the shorter ones span: no two heads share a
+  /// byte.
   bool is_nested() const noexcept {
     auto [a, b, c] = of_head;
     auto const sort = [](repetition& less, repetition& more) {

@@ -28,7 +28,7 @@ template <any_heads V>
 struct real_of<V> {
   using type = arithmetic_t<typename V::element_type>;
 };
-/// A view that says itself what its elements must be.
+/// A view of a type that cannot be stored: heads_view has the error for it.
 template <class Heads>
 concept unstorable = requires {
   typename Heads::element_type;
