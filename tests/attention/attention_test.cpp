@@ -683,8 +683,8 @@ class attention_memory : public testing::Test {
   }
 };
 
-TEST_F(attention_memory, of_2048_queries_of_16384_keys_is_below_64_mib_where_scores_are_128_mib) {
-  EXPECT_LT(memory_of(2048, nope()), 64 * mib);
+TEST_F(attention_memory, of_2048_queries_of_16384_keys_is_below_4_mib_where_scores_are_128_mib) {
+  EXPECT_LT(memory_of(2048, nope()), 4 * mib);
 }
 
 TEST_F(attention_memory, does_not_grow_with_the_number_of_queries_whatever_the_encoding) {
@@ -696,7 +696,7 @@ TEST_F(attention_memory, does_not_grow_with_the_number_of_queries_whatever_the_e
 
 TEST_F(attention_memory, is_seen_by_these_tests_where_scores_are_kept) {
   auto const none = memory_of(640, nope()), all = memory_of(640, nope(), {.keep_scores = true});
-  EXPECT_NEAR(all - none, 40 * mib, 8 * mib);
+  EXPECT_NEAR(all - none, 49 * mib, 8 * mib) << "the scores, and whole rows of a block";
 }
 
 }  // namespace in_memory

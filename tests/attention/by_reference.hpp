@@ -89,10 +89,11 @@ class comparison {
         keys(k.data(), k_.view().shape());
     auto const in = posenc::detail::checked_arguments<double>(
         "", encoding, queries.shape(), keys.shape(), v_.view().shape(), options_);
+    positions of_queries, of_keys;
     auto const at_sites = [&](auto const& act) {
       if constexpr (posenc::acts_on_queries_and_keys<Encoding>)
-        act(encoding.template prepare<double>(in.query_positions),
-            encoding.template prepare<double>(in.key_positions));
+        act(encoding.template prepare<double>(in.query_positions.listed(of_queries)),
+            encoding.template prepare<double>(in.key_positions.listed(of_keys)));
     };
     at_sites([&](auto const& of_queries, auto const& of_keys) {
       of_queries.encode_queries(queries), of_keys.encode_keys(keys);

@@ -302,32 +302,58 @@ TEST(paged_attention, pass_gradients_to_the_keys_of_the_call) {
   expect_same_numbers("v", actual.v, expected.v);
 }
 
-TEST(paged_attention, must_have_a_slot_each_and_the_shape_of_keys_and_values) {
+TEST(paged_attention, must_have_the_shape_of_keys_and_values) {
   auto const x = numbers::random<float>(6 * 2 * 8);
-  heads_view const q(x.data(), {1, 2, 8}), k(x.data(), {3, 2, 8});
+  heads_view const q(x.data(), {1, 2, 8});
   slots const all{4, 0, 5}, padded{4, -1, 5}, two{4, 0};
   pages_shape const shape{2, 3, 2, 8};
-  heads_view const good(x.data(), shape, all), bad(x.data(), shape, padded),
-      few(x.data(), shape, two);
+  heads_view const good(x.data(), shape, all), few(x.data(), shape, two),
+      bad(x.data(), shape, padded);
   attention_workspace<float> workspace;
   auto const before = attention(q, good, good, nope(), {}, workspace);
-  auto const expect = [&](auto const& keys, auto const& values, std::string const& sentence) {
-    EXPECT_EQ(message_of([&] { attention(q, keys, values, nope(), {}, workspace); }), sentence);
-    EXPECT_TRUE(numbers::same_bits(workspace.result.outputs, before.outputs));
-  };
-  expect(bad, good, "posenc: attention: keys must all have a slot, got none for token 1");
-  expect(good, bad, "posenc: attention: values must all have a slot, got none for token 1");
-  expect(k, bad, "posenc: attention: values must all have a slot, got none for token 1");
-  expect(good, few,
-         "posenc: attention: values must have the keys' [tokens][heads], [3][2], got [2][2]");
+  EXPECT_EQ(message_of([&] { attention(q, good, few, nope(), {}, workspace); }),
+            "posenc: attention: values must have the keys' [tokens][heads], [3][2], got [2][2]");
+  EXPECT_TRUE(numbers::same_bits(workspace.result.outputs, before.outputs));
   EXPECT_EQ(message_of([&] {
               attention_backward(q, bad, good, nope(), before,
                                  heads_view<float const>(x.data(), {1, 2, 8}));
             }),
-            "posenc: attention_backward: keys must all have a slot, got none for token 1");
+            "posenc: attention_backward: keys and values must all have a slot");
 }
 
-using namespace posenc;
+/// A key without a slot, or whose value has none, is as if it were not there.
+TEST(paged_attention, leaves_out_what_has_no_slot) {
+  constexpr std::size_t dim = 24, heads = 2, group = 3;
+  for (std::size_t const keys : {3u, 40u, 700u, 5000u}) {
+    for (std::size_t const queries : {1u, 2u, 30u}) {
+      auto memory = numbers::random<float>((keys + 1) * heads * dim, 1);
+      std::fill_n(memory.begin(), heads * dim, std::numeric_limits<float>::quiet_NaN());  // slot 0
+      auto const q = numbers::random<float>(queries * heads * group * dim, 2);
+      slots of_keys, of_values, of_rest;
+      for (std::size_t s = 0; s < keys; ++s) {
+        auto const slot = static_cast<std::int64_t>(s + 1);
+        of_keys.push_back(s % 7 == 1 ? -1 : slot), of_values.push_back(s % 5 == 2 ? -3 : slot);
+        if (of_keys.back() > 0 && of_values.back() > 0) of_rest.push_back(slot);
+      }
+      auto const view = [&](slots const& at) {
+        return heads_view<float, in_pages>(memory.data(), {1, keys + 1, heads, dim}, at);
+      };
+      heads_view<float const> const of_q(q.data(), {queries, heads * group, dim});
+      attention_options const all{.mask = mask::full,
+                                  .query_positions = std::vector<int>(queries, 0)};
+      auto const expected = attention(of_q, view(of_rest), view(of_rest), nope(), all);
+      auto const actual = attention(of_q, view(of_keys), view(of_values), nope(), all);
+      for (std::size_t i = 0; i < expected.outputs.size(); ++i)
+        ASSERT_NEAR(actual.outputs[i], expected.outputs[i], 1e-6f) << keys << ' ' << queries;
+      for (std::size_t i = 0; i < expected.log_sum_exp.size(); ++i)
+        ASSERT_NEAR(actual.log_sum_exp[i], expected.log_sum_exp[i], 1e-5);
+      slots const nowhere(keys, -1);
+      auto const none = attention(of_q, view(nowhere), view(of_values), nope(), all);
+      EXPECT_EQ(none.outputs, std::vector<float>(none.outputs.size()));
+      EXPECT_TRUE(is_masked(none.log_sum_exp[0]));
+    }
+  }
+}
 
 TEST(copied_heads, are_dense_and_in_the_type_that_is_computed_with) {
   std::vector<bfloat16> numbers;  // [heads][tokens][dim]
@@ -345,13 +371,11 @@ TEST(copied_heads, are_not_made_of_what_can_be_computed_with) {
   std::vector<float> const numbers{1, 2, 3, 4};
   heads_view<float const> const x(numbers.data(), {.tokens = 2, .heads = 1, .head_dim = 2});
   std::vector<float> copy;
-  EXPECT_EQ(detail::as_computed(copy, x).data(), numbers.data());
-  EXPECT_TRUE(copy.empty());
+  EXPECT_EQ(detail::as_computed(copy.data(), x).data(), numbers.data());
   std::vector<half> const halves(4);
-  std::vector<float> widened;
+  std::vector<float> widened(4);
   heads_view<half const> const y(halves.data(), x.shape());
-  auto const wide = detail::as_computed(widened, y);
-  ASSERT_EQ(widened.size(), 4u);
+  auto const wide = detail::as_computed(widened.data(), y);
   EXPECT_EQ(wide.data(), widened.data());
 }
 

@@ -119,8 +119,11 @@ using ranges = std::vector<token_range>;
 
 TEST(visible_keys, a_query_that_sees_nothing_has_an_empty_range_and_hides_all) {
   std::vector<std::int64_t> const queries{-1, 2}, up{0, 1, 2, 3}, down{3, 2, 1, 0};
-  detail::visible_keys const rising(mask::causal, queries, up),
-      falling(mask::causal, queries, down);
+  auto const of = [&](auto const& keys) {
+    return detail::visible_keys(mask::causal, detail::position_list(queries),
+                                detail::position_list(keys));
+  };
+  auto const rising = of(up), falling = of(down);
   EXPECT_EQ(rising.around(0, {0, 4}), (token_range{0, 0}));
   EXPECT_EQ(rising.around(1, {0, 4}), (token_range{0, 3}));
   EXPECT_EQ(rising.around(1, {1, 2}), (token_range{1, 2}));
@@ -128,7 +131,7 @@ TEST(visible_keys, a_query_that_sees_nothing_has_an_empty_range_and_hides_all) {
   EXPECT_EQ(falling.around(1, {0, 4}), (token_range{0, 4}))
       << "in no order, what is not seen is hidden key by key";
   std::vector<float> row(4, 1);
-  falling.hide(1, {0, 4}, std::span(row));
+  falling.mask_scores(1, 0, {0, 4}, std::span(row));
   EXPECT_TRUE(is_masked(row[0]));
   EXPECT_EQ(row[1], 1);
 }
@@ -152,8 +155,10 @@ TEST(attention_arguments, have_every_default_filled_in) {
   EXPECT_EQ(in.product_dim, 16u);
   EXPECT_EQ(in.value_dim, 3u);
   EXPECT_EQ(in.scale, 0.25);
-  auto const all = [](token_positions const& at) {
-    return std::vector<std::int64_t>(at.begin(), at.end());
+  auto const all = [](detail::position_list const& at) {
+    std::vector<std::int64_t> memory;
+    at.listed(memory);
+    return memory;
   };
   EXPECT_EQ(all(in.key_positions), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(all(in.query_positions), (std::vector<std::int64_t>{3, 4}));

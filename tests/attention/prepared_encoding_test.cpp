@@ -411,14 +411,18 @@ TEST(distance_range, half_again_reaches_ahead_and_to_both_sides_where_both_occur
   expect({0, -1}, 0, -1);
 }
 
+detail::distance_range distances_between(positions const& queries, positions const& keys) {
+  return detail::distances_of(detail::position_list(queries), detail::position_list(keys));
+}
+
 TEST(distances_of, are_from_the_last_key_after_to_the_first_before) {
-  auto const range = detail::distances_of(from(10, 5), from(3, 10));
+  auto const range = distances_between(from(10, 5), from(3, 10));
   EXPECT_EQ(range.nearest, -2);
   EXPECT_EQ(range.farthest, 11);
-  EXPECT_TRUE(detail::distances_of(positions{0, 1'000'000}, from(0, 10)).empty())
+  EXPECT_TRUE(distances_between(positions{0, 1'000'000}, from(0, 10)).empty())
       << "too scattered";
-  EXPECT_TRUE(detail::distances_of({}, from(0, 10)).empty());
-  EXPECT_TRUE(detail::distances_of(from(0, 10), {}).empty());
+  EXPECT_TRUE(distances_between({}, from(0, 10)).empty());
+  EXPECT_TRUE(distances_between(from(0, 10), {}).empty());
 }
 
 }  // namespace by_distance

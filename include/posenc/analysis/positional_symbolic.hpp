@@ -82,11 +82,14 @@ std::vector<positional_symbolic_score> positional_symbolic(
                                                      k.shape(), k.shape(), options);
   constexpr bool encodes_alone = acts_on_queries_and_keys<Encoding> &&
                                  !changes_head_dim<Encoding> && !scores_near_and_far<Encoding>;
+  std::vector<std::int64_t> counted;
+  token_positions const at_queries(given.query_positions.listed(counted)),
+      at_keys(given.key_positions.listed(counted));
   options.query_positions = {}, options.key_positions = {};  // those of the step
   options.keep_scores = options.keep_weights = true;
   using step = prepared_encoding<real, Encoding>;
-  step const of_contents(encoding, given.query_positions, given.key_positions),
-      of_keys(encoding, given.query_positions, given.key_positions, encodes_alone);
+  step const of_contents(encoding, at_queries, at_keys),
+      of_keys(encoding, at_queries, at_keys, encodes_alone);
   std::vector<real> numbers(given.keys * given.kv_heads * given.head_dim);
   heads_view<real> const keys(numbers.data(), k.shape()), values = keys.slice_dims(0, 1);
   auto const place = [&](std::size_t content, std::size_t at) {

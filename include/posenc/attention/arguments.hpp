@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/attention/given_mask.hpp"
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
@@ -92,7 +93,27 @@ struct site_1_check {
   static constexpr bool passed = true;
 };
 
-/// The shapes of q, k and v and the options, with every default filled in.
+/// Tokens that are not there: those whose key or value has no slot.
+struct missing_tokens {
+  void const *keys = nullptr, *values = nullptr;  ///< null: none is missing
+  bool (*is_one)(void const* keys, void const* values, std::size_t token) = nullptr;
+  bool operator()(std::size_t token) const { return is_one(keys, values, token); }
+};
+
+/// The positions of a call, in place of those in its options, which they view.
+struct attention_positions {
+  positions_view queries, keys;  ///< empty: the defaults
+  bool keys_are_encoded;
+};
+
+/// Positions that begin anew with each packed sequence. Moved alone: a list views them.
+struct counted_positions {
+  std::vector<std::int64_t> numbers;
+  counted_positions() = default;
+  counted_positions(counted_positions&&) = default;
+};
+
+/// The shapes of q, k and v and the options, with every default filled in. Views the positions.
 struct attention_arguments {
   std::size_t queries, keys, heads, kv_heads;
   std::size_t head_dim;     ///< of queries and keys as they are given
@@ -102,43 +123,45 @@ struct attention_arguments {
   double scale;
   bool queries_are_encoded, keys_are_encoded;
   posenc::mask mask;
-  token_positions query_positions, key_positions;
+  position_list query_positions, key_positions;
   heads_view<float const> query_side, key_side;
+  counted_positions of_packed_queries = {}, of_packed_keys = {};
 };
 
-/// A row for site 3: the scores of query t and one head with the keys of a range. `query` is
-/// encoded.
+/// A row for site 3: the scores of query t and one head with the keys of a range, whose positions
+/// are listed. `query` is encoded.
 template <class T, class S>
 score_row<S> row_with_sides(attention_arguments const& in, std::span<S> scores,
                             std::span<T const> query, std::size_t t, std::size_t head,
-                            token_range keys) {
+                            token_range keys, positions_view key_positions) {
   auto const side_of_head = [&](heads_view<float const> const& side) {
     return side.tokens() == 0 ? side : side.slice_heads(head * side.heads() / in.heads, 1);
   };
   auto const of_query = side_of_head(in.query_side), of_keys = side_of_head(in.key_side);
-  auto const count = keys.last - keys.first;
   return {scores,
           head,
           in.query_positions[t],
-          positions_view(in.key_positions).subspan(keys.first, count),
+          key_positions,
           query,
           t,
           keys.first,
           of_query.tokens() == 0 ? std::span<float const>() : of_query(t, 0),
-          of_keys.tokens() == 0 ? of_keys : of_keys.slice_tokens(keys.first, count)};
+          of_keys.tokens() == 0 ? of_keys
+                                : of_keys.slice_tokens(keys.first, keys.last - keys.first)};
 }
 
 /// Throws std::invalid_argument unless all agree and the scale is finite in T, which scores are
-/// computed in. scaled: what is on queries that are encoded already, if they are.
+/// computed in. scaled: what is on queries that are encoded already, if they are. The positions must
+/// outlive what is returned.
 template <std::floating_point T, class Encoding>
 attention_arguments checked_arguments(char const* function, Encoding const& encoding,
                                       heads_shape const& q, heads_shape const& k,
-                                      heads_shape const& v, attention_options options,
-                                      std::optional<double> scaled = {}) {
+                                      heads_shape const& v, attention_options const& options,
+                                      std::optional<double> scaled, attention_positions const& at) {
   auto const queries = q.tokens, keys = k.tokens;
   auto product_dim = q.head_dim;
   if constexpr (changes_head_dim<Encoding>) product_dim = encoding.encoded_dim(q.head_dim);
-  auto const key_dim = options.keys_are_encoded ? product_dim : q.head_dim;
+  auto const key_dim = at.keys_are_encoded ? product_dim : q.head_dim;
   require(k.head_dim == key_dim, function, ": keys must have the queries' head_dim ", key_dim,
           ", got ", k.head_dim);
   require(v.tokens == keys && v.heads == k.heads, function,
@@ -150,13 +173,14 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   require(!scaled || *scaled == 1 || options.scale.value_or(1) == 1, function,
           ": the scale must be given once, got queries scaled by ", scaled.value_or(1),
           " and a scale of ", options.scale.value_or(1));
-  if (scaled && *scaled != 1) options.scale = 1;
-  auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)));
+  auto const scale = scaled && *scaled != 1
+                         ? 1
+                         : options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)));
   require(is_finite(static_cast<double>(static_cast<T>(scale))), function,
           ": scale must be finite, got ", scale);
   require(!(changes_head_dim<Encoding> && scaled), function,
           ": queries must not be encoded already for an encoding that changes head_dim");
-  require(!(scores_near_and_far<Encoding> && (options.keys_are_encoded || scaled)), function,
+  require(!(scores_near_and_far<Encoding> && (at.keys_are_encoded || scaled)), function,
           ": keys must not be encoded already for an encoding that takes scores near and far");
   require_heads(function, encoding, q.heads);
   auto const check_side = [&](char const* what, heads_view<float const> const& side,
@@ -169,35 +193,58 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   };
   check_side("query_side", options.query_side, queries);
   check_side("key_side", options.key_side, keys);
-  options.mask.check(queries, keys);
-  auto const positions_or = [&](token_positions& given, std::size_t tokens, char const* what,
-                                auto const& otherwise) {
+  auto const& mask = options.mask;
+  mask.check(queries, keys);
+  if (auto const* const cells = mask.given_cells()) cells->check(function, queries, q.heads, keys);
+  auto const check_positions = [&](positions_view given, std::size_t tokens, char const* what) {
     require(given.empty() || given.size() == tokens, function,
             ": there must be one position for each of the ", tokens, " ", what, ", got ",
             given.size());
-    return given.empty() ? token_positions(otherwise()) : std::move(given);
   };
-  auto key_positions =
-      positions_or(options.key_positions, keys, "keys", [&] { return options.mask.counted(keys); });
-  auto query_positions = positions_or(options.query_positions, queries, "queries", [&] {
-    return options.mask.last_positions(function, queries, key_positions);
-  });
-  return {.queries = queries,
-          .keys = keys,
-          .heads = q.heads,
-          .kv_heads = k.heads,
-          .head_dim = q.head_dim,
-          .product_dim = product_dim,
-          .value_dim = v.head_dim,
-          .group = q.heads / k.heads,
-          .scale = scale,
-          .queries_are_encoded = scaled.has_value(),
-          .keys_are_encoded = options.keys_are_encoded || scaled,
-          .mask = std::move(options.mask),
-          .query_positions = std::move(query_positions),
-          .key_positions = std::move(key_positions),
-          .query_side = options.query_side,
-          .key_side = options.key_side};
+  check_positions(at.keys, keys, "keys"), check_positions(at.queries, queries, "queries");
+  attention_arguments in{queries,
+                         keys,
+                         q.heads,
+                         k.heads,
+                         q.head_dim,
+                         product_dim,
+                         v.head_dim,
+                         q.heads / k.heads,
+                         scale,
+                         scaled.has_value(),
+                         at.keys_are_encoded || scaled,
+                         mask,
+                         position_list(at.queries),
+                         position_list(at.keys),
+                         options.query_side,
+                         options.key_side};
+  if (at.keys.empty() && mask.is_packed()) {
+    in.of_packed_keys.numbers = mask.counted(keys);
+    in.key_positions = position_list(in.of_packed_keys.numbers);
+  } else if (at.keys.empty()) {
+    in.key_positions = position_list(0, keys);
+  }
+  if (at.queries.empty() && mask.is_packed()) {
+    std::vector<std::int64_t> memory;
+    in.of_packed_queries.numbers =
+        mask.last_positions(function, queries, in.key_positions.listed(memory));
+    in.query_positions = position_list(in.of_packed_queries.numbers);
+  } else if (at.queries.empty()) {
+    require(queries <= keys, function,
+            ": the positions of queries must be given where they outnumber keys, got ", queries,
+            " queries and ", keys, " keys");
+    in.query_positions = in.key_positions.part(keys - queries, queries);
+  }
+  return in;
+}
+template <std::floating_point T, class Encoding>
+attention_arguments checked_arguments(char const* function, Encoding const& encoding,
+                                      heads_shape const& q, heads_shape const& k,
+                                      heads_shape const& v, attention_options const& options,
+                                      std::optional<double> scaled = {}) {
+  return checked_arguments<T>(
+      function, encoding, q, k, v, options, scaled,
+      {options.query_positions, options.key_positions, options.keys_are_encoded});
 }
 
 }  // namespace detail

@@ -2,15 +2,16 @@
 // words.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <optional>
+#include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/block_attention.hpp"
+#include "posenc/attention/call.hpp"
 #include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/core/encoding_check.hpp"
@@ -21,61 +22,44 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Reusable results, scores and copies of keys and values: repeated calls allocate only what a
-/// product takes for a moment. Not for concurrent use.
+/// Reusable results and memory. Not for concurrent use.
 ///
 ///     attention_workspace<float> workspace;
 ///     auto const& result =                                     valid until the next call
 ///         attention(q, k, v, encoding, options, workspace);
 template <std::floating_point T>
 struct attention_workspace {
-  attention_result<T> result;                         ///< of the last call
-  std::vector<detail::attention_memory<T>> of_tasks;  ///< scratch memory, one part a task
-  detail::key_parts<T> of_parts;                      ///< the same, of parts of the keys
+  attention_result<T> result;     ///< of the last call
+  std::vector<std::byte> memory;  ///< scratch
 };
 
 namespace detail {
 
-template <class Q>
-heads_view<typename Q::element_type const> heads_of(Q const& q) noexcept {
-  if constexpr (requires { q.scale; }) {
-    return q.heads;
-  } else {
-    return q;
-  }
-}
-std::optional<double> scale_on(auto const& q) noexcept {
-  if constexpr (requires { q.scale; }) return q.scale;
-  return {};
-}
-
-/// attention of an encoding, or of one that is prepared, which `step_for` makes of the arguments.
+/// attention of an encoding, or of one that is prepared.
 template <class T, class Executor, class Encoding>
-attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& queries,
-                                     auto const& k, auto const& v, Encoding const& encoding,
+attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q, auto const& k,
+                                     auto const& v, Encoding const& encoding,
                                      attention_options const& options,
-                                     attention_workspace<T>& workspace, auto const& step_for) {
-  auto const q = heads_of(queries);
-  auto const given = checked_arguments<T>("attention", encoding, q.shape(), k.shape(), v.shape(),
-                                          options, scale_on(queries));
-  auto const keys = to_read("attention", "keys", k);
-  auto const values = to_read("attention", "values", v);
-  static_assert(std::same_as<T, arithmetic_of<decltype(keys)>> &&
-                    std::same_as<T, arithmetic_of<decltype(values)>>,
-                "q, k and v are doubles, or none of them");
-  auto const& step = step_for(given);
-  begin(workspace.result, encoding, given, options);
-  if (given.queries == 0 || given.keys == 0) return workspace.result;
-  if (workspace.of_tasks.size() < split.count()) workspace.of_tasks.resize(split.count());
-  auto& parts = workspace.of_parts;
-  parts.template begin<Encoding>(given, options);
-  std::atomic<std::size_t> next = 0;
-  run_tasks(split, [&](std::size_t i) {
-    block_attention(step, given, options, workspace.result, parts, workspace.of_tasks[i])
-        .take(next, split.count(), q, keys, values);
-  });
-  parts.add_to(workspace.result, encoding, given);
-  return workspace.result;
+                                     attention_positions const& at,
+                                     attention_workspace<T>& workspace,
+                                     prepared_sites<T, Encoding> const* step) {
+  heads_view<T> const nowhere(nullptr, {0, 1, 1});
+  checked_call<std::remove_cvref_t<decltype(q)>, std::remove_cvref_t<decltype(k)>,
+               std::remove_cvref_t<decltype(v)>, heads_view<T>, Encoding>
+      call("attention", q, k, v, nowhere, encoding, options, at,
+           options.keep_scores || options.keep_weights, step);
+  auto const& given = call.given();
+  auto& result = workspace.result;
+  auto const kept = call.rows() * given.keys;
+  result.outputs.resize(call.rows() * given.value_dim), result.log_sum_exp.resize(call.rows());
+  result.scores.resize(options.keep_scores ? kept : 0);
+  result.weights.resize(options.keep_weights ? kept : 0);
+  call.write_to({result.outputs.data(), {given.queries, given.heads, given.value_dim}},
+                {result.log_sum_exp, result.scores, result.weights});
+  std::span const calls(&std::as_const(call), 1);
+  workspace.memory.resize(std::max(workspace.memory.size(), attention_bytes(calls, split.count())));
+  attend(split, calls, workspace.memory);
+  return result;
 }
 
 }  // namespace detail
@@ -114,10 +98,10 @@ attention_result<detail::arithmetic_of<Q>> const& attention(
     attention_options const& options, attention_workspace<detail::arithmetic_of<Q>>& workspace) {
   using T = detail::arithmetic_of<Q>;
   static_assert(detail::encoding_check<Encoding>::passed);
-  return detail::attend_to<T>(split, q, k, v, encoding, options, workspace, [&](auto const& given) {
-    return prepared_encoding<T, Encoding>(encoding, given.query_positions, given.key_positions,
-                                          given.keys_are_encoded, given.queries_are_encoded);
-  });
+  return detail::attend_to<T, Executor, Encoding>(
+      split, q, k, v, encoding, options,
+      {options.query_positions, options.key_positions, options.keys_are_encoded}, workspace,
+      nullptr);
 }
 
 /// The same, of an encoding that was prepared for this step: its positions stand in place of the
@@ -127,11 +111,11 @@ attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v,
     prepared_encoding<detail::arithmetic_of<Q>, Encoding> const& step,
     attention_options const& options, attention_workspace<detail::arithmetic_of<Q>>& workspace) {
-  return detail::attend_to<detail::arithmetic_of<Q>>(
-      split, q, k, v, step.encoding(),
-      detail::options_of(step, options, detail::heads_of(q).tokens(), k.tokens(),
-                         detail::scale_on(q).has_value()),
-      workspace, [&](auto const&) -> auto const& { return step; });
+  return detail::attend_to<detail::arithmetic_of<Q>, Executor, Encoding>(
+      split, q, k, v, step.encoding(), options,
+      detail::positions_of(step, options, detail::heads_of(q).tokens(), k.tokens(),
+                           detail::scale_on(q).has_value()),
+      workspace, &step.sites());
 }
 
 /// The same, once.

@@ -37,7 +37,7 @@ template <std::floating_point T>
 struct gradients_workspace {
   attention_gradients<T> result;                             ///< of the last call
   attention_gradients<T> far;                                ///< through far scores
-  detail::score_memory<T> blocks;                            ///< scratch memory, as what follows
+  std::vector<std::byte> blocks;                             ///< scratch memory, as what follows
   std::vector<T> keys, values, exponentials, scores_before;  ///< scratch memory
   std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries, d_far_scores;  ///< the same
 };
@@ -55,16 +55,28 @@ struct backward_blocks {
   gradients_workspace<T>& memory;
   score_blocks<T, Encoding> scores;
 
+  /// How large the blocks are.
+  static block_sizes sizes_of(attention_arguments const& given) noexcept {
+    return {std::min(given.queries, std::max<std::size_t>(144 / given.group, 1)), 1, 1, given.keys,
+            given.keys};
+  }
+
   /// k and v: as to_read makes them.
   void add_all(auto const& q, auto const& k, auto const& v, auto const& d_outputs) {
-    auto const in_blocks = given.queries > scores.queries();
-    tile_panels<T> keys, values, summed_keys;
+    memory.keys.resize(given.keys * given.product_dim);
+    memory.values.resize(given.keys * given.value_dim), memory.exponentials.resize(given.keys);
+    auto const each = scores.sizes().queries;
     for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-      keys.begin(scores.encoded_keys(memory.keys, k.slice_heads(kv_head, 1), kv_head), in_blocks);
-      values.begin(as_computed<T>(memory.values, v.slice_heads(kv_head, 1)), in_blocks);
-      summed_keys.begin(keys.head(), in_blocks);
-      for (std::size_t first = 0; first < given.queries; first += scores.queries()) {
-        if (!scores.compute(q, first, keys, kv_head)) continue;
+      tile_panels<T> keys(
+          scores.encoded_keys(memory.keys.data(), k.slice_heads(kv_head, 1), 0, kv_head)),
+          values(as_computed<T>(memory.values.data(), v.slice_heads(kv_head, 1))),
+          summed_keys(keys.head());
+      for (std::size_t first = 0; first < given.queries; first += each) {
+        auto const count = std::min(each, given.queries - first);
+        scores.encode(0, q, first, count, kv_head, 1);
+        if (!scores.see(0, first, count, kv_head, 1, {0, given.keys})) continue;
+        scores.multiply(scores.data(), keys);
+        scores.adjust();
         auto const& block = scores.shape();
         copied<T>(memory.d_outputs, d_outputs.slice_tokens(first, block.queries())
                                         .slice_heads(kv_head * given.group, given.group));
@@ -78,8 +90,9 @@ struct backward_blocks {
         if constexpr (!through::as_biases) through_scores(keys);
         if constexpr (scores_near_and_far<Encoding>) {
           memory.d_far_scores.assign(block.rows() * block.seen(), T{0});
-          scores.for_each_far(
-              [&](std::size_t at) { std::swap(memory.d_scores[at], memory.d_far_scores[at]); });
+          scores.for_each_far([&](std::size_t at, std::size_t) {
+            std::swap(memory.d_scores[at], memory.d_far_scores[at]);
+          });
           tile_panels<T> far_keys(scores.far_keys());
           through_products(memory.d_far_scores, scores.far_queries(), far_keys, kv_head,
                            memory.far);
@@ -96,7 +109,7 @@ struct backward_blocks {
     auto const at = row.query * given.heads + row.head, dims = given.value_dim;
     double beta = 1, mean = 0;
     auto const [e, sum] = exponentiate<acts_on_softmax<Encoding>>(
-        row.scores, memory.exponentials, [&](auto const& plain, auto max) {
+        row.scores, memory.exponentials.data(), [&](auto const& plain, auto max) {
           return beta = inverse_temperature_of(
                      encoding,
                      statistics_of(plain, max, row.head, given.query_positions[row.query]));
@@ -126,27 +139,30 @@ struct backward_blocks {
     resize(memory.scores_before);
     memory.d_encoded_queries.assign(rows * dims, T{0});
     scores.multiply(memory.scores_before.data(), keys);
+    auto const positions = scores.listed_positions();
     for (std::size_t i = 0; i < rows; ++i) {
       auto const row = scores[i];
       auto const from = index_of(row), count = row.scores.size();
       auto const d_row = std::span<T>(memory.d_scores).subspan(from, count);
       encoding.backward_scores(
-          scores.score_row_of(i, std::span<T const>(memory.scores_before).subspan(from, count)),
+          scores.score_row_of(i, std::span<T const>(memory.scores_before).subspan(from, count),
+                              positions),
           d_row, std::span<T>(memory.d_encoded_queries).subspan(i * dims, dims));
       for (auto& x : d_row) x *= static_cast<T>(given.scale);
     }
   }
 
   /// From scores to encoded queries and keys.
-  void through_products(std::vector<T> const& d_scores, std::vector<T> const& queries,
+  void through_products(std::vector<T> const& d_scores, T const* queries,
                         tile_panels<T>& keys, std::size_t kv_head, attention_gradients<T>& d) {
     auto const& block = scores.shape();
     auto const dims = given.head_dim;
     heads_view<T> const d_keys(d.k.data(), {given.keys, given.kv_heads, dims});
-    add_transposed_product<T>(d_keys.slice_heads(kv_head, 1), d_scores.data(), queries.data(),
+    add_transposed_product<T>(d_keys.slice_heads(kv_head, 1), d_scores.data(), queries,
                               block);
-    memory.d_queries.resize(block.rows() * dims);
+    memory.d_queries.assign(block.rows() * dims, T{0});
     multiply_outputs(memory.d_queries.data(), d_scores.data(), keys, block);
+    finish_outputs<T>(memory.d_queries.data(), d_scores.data(), keys.head(), block, nullptr);
     for (std::size_t i = 0; i < block.rows(); ++i) {
       auto const row = scores[i];
       auto* const to = d.q.data() + (row.query * given.heads + row.head) * dims;

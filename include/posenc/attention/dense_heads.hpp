@@ -20,12 +20,9 @@ namespace detail {
 template <class View>
 using arithmetic_of = arithmetic_t<typename View::element_type>;
 
-/// Keys or values to be read. Throws std::invalid_argument, in the name of a function, unless each
-/// token has a slot.
+/// Keys or values to be read.
 template <any_heads Heads>
-auto to_read(char const* function, char const* what, Heads const& x) {
-  for (std::size_t t = 0; t < x.tokens() && x.heads() > 0; ++t)
-    require(x.has(t), function, ": ", what, " must all have a slot, got none for token ", t);
+auto to_read(Heads const& x) {
   if constexpr (heads_of_numbers<Heads>) {
     return x.to_read();
   } else {
@@ -58,9 +55,9 @@ heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
 }
 
 /// What is computed with, T, of heads that are not changed: themselves if they are stored so, with
-/// strides.
+/// strides; else copies.
 template <class T, class Heads>
-heads_view<T const> as_computed(std::vector<T>& numbers, Heads const& x) {
+heads_view<T const> as_computed(T* numbers, Heads const& x) {
   if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
     return x;
   } else {

@@ -38,10 +38,10 @@ struct distance_range {
 
 /// The distances between queries and keys; empty if a table would have more than four for each
 /// token.
-inline distance_range distances_of(positions_view queries, positions_view keys) {
-  if (queries.empty() || keys.empty()) return {};
-  auto const [first_query, last_query] = std::ranges::minmax(queries);
-  auto const [first_key, last_key] = std::ranges::minmax(keys);
+inline distance_range distances_of(position_list const& queries, position_list const& keys) {
+  if (queries.size() == 0 || keys.size() == 0) return {};
+  auto const [first_query, last_query] = queries.limits();
+  auto const [first_key, last_key] = keys.limits();
   distance_range const range{distance_between(first_query, last_key),
                              distance_between(last_query, first_key)};
   auto const count =

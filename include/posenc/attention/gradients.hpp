@@ -58,8 +58,10 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                 "adds_bias and pulls_back_scores in core/sites.hpp");
   auto const given = detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
                                                   keys.shape(), values.shape(), options);
-  auto const k = detail::to_read("attention_backward", "keys", keys);
-  auto const v = detail::to_read("attention_backward", "values", values);
+  auto const k = detail::to_read(keys);
+  auto const v = detail::to_read(values);
+  detail::require(k.has_all() && v.has_all(),
+                  "attention_backward: keys and values must all have a slot");
   auto const queries = given.queries, heads = given.heads, value_dim = given.value_dim;
   auto const& d = d_outputs.shape();
   detail::require(d == heads_shape{queries, heads, value_dim},
@@ -79,10 +81,15 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   begin(result);
   if (queries == 0 || given.keys == 0) return result;
   if constexpr (scores_near_and_far<Encoding>) begin(workspace.far);
-  prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions,
-                                            options.keys_are_encoded);
-  detail::backward_blocks<T, Encoding>{
-      encoding, given, forward, workspace, {step, given, workspace.blocks}}
+  detail::prepared_sites<T, Encoding> const step(
+      encoding, given.query_positions, given.key_positions, options.keys_are_encoded, false);
+  using blocks = detail::backward_blocks<T, Encoding>;
+  auto const sizes = blocks::sizes_of(given);
+  detail::scratch counted;
+  detail::score_memory<T, Encoding>(counted, given, sizes);
+  workspace.blocks.resize(std::max(workspace.blocks.size(), counted.bytes()));
+  detail::scratch memory(workspace.blocks.data());
+  blocks{encoding, given, forward, workspace, {step, given, {}, sizes, memory}}
       .add_all(heads_view<std::remove_const_t<Q> const>(q), k, v,
                heads_view<std::remove_const_t<D> const>(d_outputs));
 
@@ -91,7 +98,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
     auto const pull_back = [&](auto& all, auto const& prepared) {
       detail::backward_queries(prepared(step.of_queries()), heads_view<T>(all.q.data(), q.shape()),
                                step.first_query(), 0);
-      if (step.keys_are_encoded()) return;
+      if (given.keys_are_encoded) return;
       detail::backward_keys(prepared(step.of_keys()), heads_view<T>(all.k.data(), k.shape()), 0, 0);
     };
     pull_back(result, std::identity());

@@ -39,6 +39,7 @@ struct token_range {
 /// Positions decide, not the order of tokens: keys may be cached, evicted, padded, in any order.
 /// Packed sequences are of neighbouring tokens, whose positions may begin anew with each.
 /// Immutable.
+class given_mask;
 class mask {
  public:
   static mask const full,  ///< every key
@@ -105,6 +106,10 @@ class mask {
     }
     return seen;
   }
+
+  given_mask const* given_cells() const noexcept { return nullptr; }
+  /// Whether sequences are packed.
+  bool is_packed() const noexcept { return packing_.has_value(); }
 
   /// The keys of the query's own sequence: all `keys` if nothing is packed.
   token_range tokens(std::size_t query, std::size_t keys) const noexcept {

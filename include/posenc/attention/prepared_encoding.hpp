@@ -2,12 +2,13 @@
 // block and layer.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/distance_biases.hpp"
@@ -18,6 +19,76 @@
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+/// What positions decide of an encoding, for the queries and keys of one step. Keeps none of them.
+template <std::floating_point T, class Encoding>
+class prepared_sites {
+  static_assert(encoding_check<Encoding>::passed && site_1_check<Encoding>::passed);
+  static constexpr bool rotates = acts_on_queries_and_keys<Encoding>;
+
+ public:
+  prepared_sites(Encoding const& encoding, position_list const& queries, position_list const& keys,
+                 bool keys_are_encoded, bool queries_are_encoded)
+      : encoding_(encoding) {
+    prepare(queries, keys, keys_are_encoded, queries_are_encoded);
+    // For one query alone, to look a bias up costs as much as to make it.
+    if (queries.size() > 1) scores_.cover(encoding_, distances_of(queries, keys));
+  }
+  void advance(position_list const& queries, position_list const& keys, bool keys_are_encoded,
+               bool queries_are_encoded) {
+    prepare(queries, keys, keys_are_encoded, queries_are_encoded);
+    auto const range = distances_of(queries, keys);
+    if (!scores_.covers(range)) scores_.cover(encoding_, range.and_half_again());
+  }
+
+  Encoding const& encoding() const noexcept { return encoding_; }
+  auto const& of_queries() const noexcept requires(rotates) {
+    return of_queries_ ? *of_queries_ : *of_keys_;
+  }
+  auto const& of_keys() const noexcept requires(rotates) { return *of_keys_; }
+  std::size_t first_query() const noexcept { return first_query_; }
+  template <class S>
+  void adjust_scores(score_row<S> const& row) const requires(acts_on_scores<Encoding>) {
+    scores_.adjust(encoding_, row);
+  }
+
+ private:
+  void prepare([[maybe_unused]] position_list const& queries,
+               [[maybe_unused]] position_list const& keys, [[maybe_unused]] bool keys_are_encoded,
+               [[maybe_unused]] bool queries_are_encoded) {
+    if constexpr (rotates) {
+      of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
+      if (queries_are_encoded) return;
+      std::vector<std::int64_t> memory;
+      if (!keys_are_encoded)
+        of_keys_.emplace(encoding_.template prepare<T>(keys.listed(memory)));
+      auto const count = queries.size();
+      if (!keys_are_encoded && count <= keys.size() &&
+          queries == keys.part(keys.size() - count, count)) {
+        first_query_ = keys.size() - count;
+      } else {
+        of_queries_.emplace(encoding_.template prepare<T>(queries.listed(memory)));
+      }
+    }
+  }
+
+  template <class E>
+  static auto prepared_of() {
+    if constexpr (acts_on_queries_and_keys<E>) {
+      return std::optional<prepared_t<E, T>>();
+    } else {
+      return std::false_type();  // nothing
+    }
+  }
+  Encoding const& encoding_;
+  [[no_unique_address]] decltype(prepared_of<Encoding>()) of_queries_, of_keys_;
+  std::size_t first_query_ = 0;
+  step_scores<std::remove_cv_t<Encoding>> scores_;
+};
+
+}  // namespace detail
 
 /// An encoding at the positions of the queries and keys of one step, to attend with in T: float, or
 /// double to encode doubles.
@@ -34,7 +105,6 @@ namespace posenc::inline POSENC_TARGET {
 /// but for advance. Throws std::invalid_argument where the encoding does.
 template <std::floating_point T, class Encoding>
 class prepared_encoding {
-  static_assert(detail::encoding_check<Encoding>::passed && detail::site_1_check<Encoding>::passed);
   static constexpr bool rotates = acts_on_queries_and_keys<Encoding>;
 
  public:
@@ -43,23 +113,19 @@ class prepared_encoding {
   prepared_encoding(Encoding const& encoding, token_positions query_positions,
                     token_positions key_positions, bool keys_are_encoded = false,
                     bool queries_are_encoded = false)
-      : encoding_(encoding),
+      : query_positions_(std::move(query_positions)),
+        key_positions_(std::move(key_positions)),
         keys_are_encoded_(keys_are_encoded),
-        queries_are_encoded_(queries_are_encoded) {
-    prepare(std::move(query_positions), std::move(key_positions));
-    // For one query alone, to look a bias up costs as much as to make it.
-    if (query_positions_.size() > 1)
-      scores_.cover(encoding_, detail::distances_of(query_positions_, key_positions_));
-  }
+        queries_are_encoded_(queries_are_encoded),
+        sites_(encoding, queries(), keys(), keys_are_encoded, queries_are_encoded) {}
 
   /// Takes the positions of the next step.
   void advance(token_positions query_positions, token_positions key_positions) {
-    prepare(std::move(query_positions), std::move(key_positions));
-    auto const range = detail::distances_of(query_positions_, key_positions_);
-    if (!scores_.covers(range)) scores_.cover(encoding_, range.and_half_again());
+    query_positions_ = std::move(query_positions), key_positions_ = std::move(key_positions);
+    sites_.advance(queries(), keys(), keys_are_encoded_, queries_are_encoded_);
   }
 
-  Encoding const& encoding() const noexcept { return encoding_; }  ///< must outlive this
+  Encoding const& encoding() const noexcept { return sites_.encoding(); }  ///< must outlive this
   positions_view query_positions() const noexcept { return query_positions_; }  ///< [queries]
   positions_view key_positions() const noexcept { return key_positions_; }      ///< [keys]
   /// Whether the keys come encoded from a cache, so that site 2 leaves them alone.
@@ -68,59 +134,35 @@ class prepared_encoding {
 
   /// Site 2: what the encoding prepared, in which query i is token first_query() + i. Keys must not
   /// be encoded already.
-  auto const& of_queries() const noexcept requires(rotates) {
-    return of_queries_ ? *of_queries_ : *of_keys_;
-  }
-  auto const& of_keys() const noexcept requires(rotates) { return *of_keys_; }  ///< of keys
-  std::size_t first_query() const noexcept { return first_query_; }             ///< see of_queries
+  auto const& of_queries() const noexcept requires(rotates) { return sites_.of_queries(); }
+  auto const& of_keys() const noexcept requires(rotates) { return sites_.of_keys(); }  ///< of keys
+  std::size_t first_query() const noexcept { return sites_.first_query(); }  ///< see of_queries
 
   /// Site 3, in place: of a query of the step and neighbouring keys.
   template <class S>
   void adjust_scores(score_row<S> const& row) const requires(acts_on_scores<Encoding>) {
-    scores_.adjust(encoding_, row);
+    sites_.adjust_scores(row);
   }
+  /// What attention reads.
+  detail::prepared_sites<T, Encoding> const& sites() const noexcept { return sites_; }
 
  private:
-  void prepare(token_positions query_positions, token_positions key_positions) {
-    query_positions_ = std::move(query_positions), key_positions_ = std::move(key_positions);
-    if constexpr (rotates) {
-      positions_view const at_queries = query_positions_, at_keys = key_positions_;
-      of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
-      if (queries_are_encoded_) return;
-      if (!keys_are_encoded_) of_keys_.emplace(encoding_.template prepare<T>(at_keys));
-      auto const queries = at_queries.size();
-      if (!keys_are_encoded_ && queries <= at_keys.size() &&
-          std::ranges::equal(at_queries, at_keys.last(queries))) {
-        first_query_ = at_keys.size() - queries;
-      } else {
-        of_queries_.emplace(encoding_.template prepare<T>(at_queries));
-      }
-    }
-  }
+  detail::position_list queries() const noexcept { return detail::position_list(query_positions_); }
+  detail::position_list keys() const noexcept { return detail::position_list(key_positions_); }
 
-  template <class E>
-  static auto prepared_of() {
-    if constexpr (acts_on_queries_and_keys<E>) {
-      return std::optional<detail::prepared_t<E, T>>();
-    } else {
-      return std::false_type();  // nothing
-    }
-  }
-  Encoding const& encoding_;
   token_positions query_positions_, key_positions_;
   bool keys_are_encoded_, queries_are_encoded_;
-  [[no_unique_address]] decltype(prepared_of<Encoding>()) of_queries_, of_keys_;
-  std::size_t first_query_ = 0;
-  detail::step_scores<std::remove_cv_t<Encoding>> scores_;
+  detail::prepared_sites<T, Encoding> sites_;
 };
 
 namespace detail {
 
-/// The options of a call with the positions of the step. Throws std::invalid_argument if they have
-/// positions of their own, or if queries or keys are in another state.
+/// The positions of the step. Throws std::invalid_argument if the options have some of their own,
+/// or if queries or keys are in another state.
 template <std::floating_point T, class Encoding>
-attention_options options_of(prepared_encoding<T, Encoding> const& step, attention_options options,
-                             std::size_t queries, std::size_t keys, bool queries_are_encoded) {
+attention_positions positions_of(prepared_encoding<T, Encoding> const& step,
+                                 attention_options const& options, std::size_t queries,
+                                 std::size_t keys, bool queries_are_encoded) {
   require(step.queries_are_encoded() == queries_are_encoded,
           "attention: queries must be encoded already where the encoding is prepared so, and only "
           "there");
@@ -132,9 +174,7 @@ attention_options options_of(prepared_encoding<T, Encoding> const& step, attenti
       options.query_positions.empty() && options.key_positions.empty() && !options.keys_are_encoded,
       "attention: positions, and whether keys are encoded, must be given where the encoding is "
       "prepared, not in the options as well");
-  options.query_positions = step.query_positions(), options.key_positions = step.key_positions();
-  options.keys_are_encoded = step.keys_are_encoded();
-  return options;
+  return {step.query_positions(), step.key_positions(), step.keys_are_encoded()};
 }
 
 }  // namespace detail

@@ -14,10 +14,10 @@
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/scratch.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/dot_products.hpp"
-#include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/tile.hpp"
 #include "posenc/softmax/softmax.hpp"
@@ -35,14 +35,10 @@ struct block_shape {
   std::size_t rows_of_head() const noexcept { return queries() * group; }
   std::size_t rows() const noexcept { return kv_heads * rows_of_head(); }
   std::size_t seen() const noexcept { return keys.last - keys.first; }
-  /// The hulls of what every `count` rows of one kv head see.
-  std::vector<token_range> seen_by_each(std::size_t count) const {
-    std::vector<token_range> all;
-    for (std::size_t row = 0; row < rows(); row += count) {
-      auto const first = row / group, last = (std::min(row + count, rows()) - 1) / group + 1;
-      all.push_back(hull(ranges.subspan(first, last - first)));
-    }
-    return all;
+  /// The hull of what `count` rows of one kv head see.
+  token_range seen_by(std::size_t row, std::size_t count) const noexcept {
+    auto const first = row / group, last = (std::min(row + count, rows()) - 1) / group + 1;
+    return hull(ranges.subspan(first, last - first));
   }
 };
 
@@ -50,9 +46,29 @@ struct block_shape {
 template <class Heads>
 using element_of = typename Heads::format_type;
 
-/// Up to this many rows per kv head, keys and values are read in place, all kv heads at once;
-/// beyond, panels pay.
-inline constexpr std::size_t few_rows = 8;
+/// Heads whose format is chosen as the program runs: visit_format(heads, act) calls act with a view
+/// of the format.
+struct takes_any_view {
+  void operator()(auto const&) const noexcept {}
+};
+template <class Heads>
+concept chooses_format = requires(Heads const& heads) { visit_format(heads, takes_any_view()); };
+
+/// Up to this many rows per kv head, keys and values are read in place, all kv heads at once; each
+/// four rows decode them again, which costs little where the CPU converts halves. Beyond, panels
+/// pay.
+template <std::floating_point T, class Heads>
+std::size_t most_rows_in_place(Heads const& heads) noexcept {
+  std::size_t most = 64;
+  if constexpr (chooses_format<Heads>) {
+    visit_format(heads, [&](auto const& in_format) { most = most_rows_in_place<T>(in_format); });
+  } else if constexpr (!std::same_as<element_of<Heads>, T> &&
+                       !std::same_as<element_of<Heads>, bfloat16> &&
+                       !requires { requires lanes<half>::converts; }) {
+    most = 8;
+  }
+  return most;
+}
 
 /// Calls part(first, count) for blocks of up to `most`, each aligned to a multiple of it, that
 /// cover [first, last).
@@ -61,47 +77,67 @@ void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const&
     part(first, std::min(most, last - first));
 }
 
+/// What the products of few rows are computed in.
+template <std::floating_point T>
+struct few_memory {
+  T *queries = nullptr, *tiles = nullptr, *sums = nullptr;
+
+  few_memory() = default;
+  few_memory(scratch& memory, std::size_t kv_heads, std::size_t rows, std::size_t head_dim,
+             std::size_t value_dim) {
+    auto const padded = kv_heads * padded_rows(rows);
+    queries = memory.take<T>(padded, head_dim), tiles = memory.take<T>(padded, tile_tokens);
+    sums = memory.take<T>(padded, value_dim);
+  }
+};
+
 /// scores = scale * q k^T where queries see keys; elsewhere scores are unspecified. q:
-/// [rows][head_dim] dense; k: all tokens of the kv heads. For few rows.
+/// [rows][head_dim] dense; k: all tokens of the kv heads, which are read in place.
 template <std::floating_point T, class Heads>
-void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b) {
-  auto const of_head = b.rows_of_head(), padded = padded_rows(of_head), dims = k.head_dim();
-  whole_lines<T> queries(b.kv_heads * padded * dims), tiles(b.kv_heads * padded * tile_tokens);
-  for (std::size_t head = 0; head < b.kv_heads; ++head)
-    std::copy_n(q + head * of_head * dims, of_head * dims, queries.data() + head * padded * dims);
-  auto const keys = k.slice_tokens(b.keys.first, b.seen());
-  if constexpr (multiplies_codes<element_of<Heads>>) {
-    dot_scores<element_of<Heads>>(scores, scale, queries.data(), of_head, keys, tiles.data());
+void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b,
+                     few_memory<T> const& memory) {
+  if constexpr (chooses_format<Heads>) {
+    visit_format(k, [&](auto const& in_format) {
+      multiply_scores(scores, scale, q, in_format, b, memory);
+    });
   } else {
-    few_scores<T, element_of<Heads>>(scores, scale, queries.data(), of_head, keys, tiles.data());
+    auto const of_head = b.rows_of_head(), padded = padded_rows(of_head), dims = k.head_dim();
+    for (std::size_t head = 0; head < b.kv_heads; ++head) {
+      auto* const to = memory.queries + head * padded * dims;
+      std::fill(std::copy_n(q + head * of_head * dims, of_head * dims, to), to + padded * dims,
+                T{0});
+    }
+    auto const keys = k.slice_tokens(b.keys.first, b.seen());
+    if constexpr (multiplies_codes<element_of<Heads>>) {
+      dot_scores<element_of<Heads>>(scores, scale, memory.queries, of_head, keys, memory.tiles);
+    } else {
+      few_scores<T, element_of<Heads>>(scores, scale, memory.queries, of_head, keys, memory.tiles);
+    }
   }
 }
 
-/// The same for any rows of one kv head.
+/// The same for any rows of one kv head, with the keys that are in panels.
 template <std::floating_point T>
 void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_shape const& b) {
-  if (b.rows() <= few_rows) return multiply_scores(scores, scale, q, k.head(), b);
   constexpr auto size = lanes<T>::size;
   auto const dims = k.head().head_dim(), seen = b.seen();
-  auto const hulls = b.seen_by_each(tile_rows);
-  in_parts(
-      b.keys.first, k.head().tokens(), tile_columns<T>, [&](std::size_t key, std::size_t keys) {
-        if (key >= b.keys.last) return;
-        in_parts(0, dims, tile_terms, [&](std::size_t dim, std::size_t terms) {
-          auto const* const panel = k.of_keys(key, keys, dim, terms);
-          in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
-            auto const [first, last] =
-                hulls[row / tile_rows];  // made whole registers, within the row
-            auto const from = std::max({first / size * size, key, b.keys.first}),
-                       to = std::min({(last + size - 1) / size * size, key + keys, b.keys.last});
-            if (from >= to) return;
-            multiply<T>({scores + row * seen + from - b.keys.first, seen,
-                         rows_of_tile(q + row * dims + dim, dims, rows), 1, panel + (from - key),
-                         terms, scale, dim > 0},
-                        rows, to - from);
-          });
-        });
+  in_parts(std::max(b.keys.first, k.first()), k.last(), tile_columns<T>,
+           [&](std::size_t key, std::size_t keys) {
+    if (key >= b.keys.last) return;
+    in_parts(0, dims, tile_terms, [&](std::size_t dim, std::size_t terms) {
+      auto const* const panel = k.of_keys(key, keys, dim, terms);
+      in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
+        auto const [first, last] = b.seen_by(row, rows);  // made whole registers, within the row
+        auto const from = std::max({first / size * size, key, b.keys.first}),
+                   to = std::min({(last + size - 1) / size * size, key + keys, b.keys.last});
+        if (from >= to) return;
+        multiply<T>({scores + row * seen + from - b.keys.first, seen,
+                     rows_of_tile(q + row * dims + dim, dims, rows), 1, panel + (from - key), terms,
+                     scale, dim > 0},
+                    rows, to - from);
       });
+    });
+  });
 }
 
 /// Tests exponent bits; branch-free, so that it vectorises.
@@ -117,7 +153,7 @@ bool all_finite(std::span<T const> numbers) noexcept {
 
 /// outputs[row] *= shares[row], unless null. A row that comes out infinite or NaN is summed again,
 /// in double and over the keys that it sees: hidden values may be anything, NaN included, and the
-/// sum before its share may overflow T.
+/// sum before its share may overflow T. v: all tokens of the kv heads.
 template <std::floating_point T, class Heads>
 void finish_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
                     double const* shares) {
@@ -144,54 +180,47 @@ void finish_outputs(T* outputs, T const* weights, Heads const& v, block_shape co
   }
 }
 
-/// outputs[row] = shares[row] times the sum over keys s of weights[row][s] v[s], for up to few_rows
-/// rows. Without shares (null) each is 1.
+/// outputs[row] += the sum over keys s of weights[row][s] v[s], for few rows; finish_outputs
+/// follows.
 template <std::floating_point T, class Heads>
 void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
-                      double const* shares = nullptr) {
-  std::fill_n(outputs, b.rows() * v.head_dim(), T{0});
-  auto const values = v.slice_tokens(b.keys.first, b.seen());
-  using stored = element_of<Heads>;
-  if constexpr (multiplies_codes<stored>) {
-    // Queries that see different keys would share the unit of 16 keys that are read together.
-    if (!has_groups<stored> || b.queries() == 1) {
-      dot_outputs<stored>(outputs, weights, b.rows_of_head(), values);
-      return finish_outputs(outputs, weights, v, b, shares);
+                      few_memory<T> const& memory) {
+  if constexpr (chooses_format<Heads>) {
+    visit_format(v, [&](auto const& in_format) {
+      multiply_outputs(outputs, weights, in_format, b, memory);
+    });
+  } else {
+    auto const values = v.slice_tokens(b.keys.first, b.seen());
+    using stored = element_of<Heads>;
+    if constexpr (multiplies_codes<stored>) {
+      // Queries that see different keys would share the unit of 16 keys that are read together.
+      if (!has_groups<stored> || b.queries() == 1)
+        return dot_outputs<stored>(outputs, weights, b.rows_of_head(), values);
     }
+    few_outputs<T, stored>(outputs, weights, b.rows_of_head(), values, memory.sums, memory.tiles);
   }
-  auto const padded = b.kv_heads * padded_rows(b.rows_of_head());
-  whole_lines<T> sums(padded * v.head_dim()), tiles(padded * tile_tokens);
-  few_outputs<T, stored>(outputs, weights, b.rows_of_head(), values, sums.data(), tiles.data());
-  finish_outputs(outputs, weights, v, b, shares);
 }
 
-/// The same for any rows of one kv head.
+/// The same for any rows of one kv head, with the values that are in panels.
 template <std::floating_point T>
-void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_shape const& b,
-                      double const* shares = nullptr) {
-  if (b.rows() <= few_rows) return multiply_outputs(outputs, weights, v.head(), b, shares);
+void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_shape const& b) {
   auto const dims = v.head().head_dim(), seen = b.seen();
-  auto const hulls = b.seen_by_each(tile_rows);
-  for (std::size_t row = 0; row < b.rows(); ++row) {
-    auto const [first, last] = hulls[row / tile_rows];
-    if (first == last) std::fill_n(outputs + row * dims, dims, T{0});
-  }
-  in_parts(b.keys.first, v.head().tokens(), tile_terms, [&](std::size_t key, std::size_t keys) {
+  in_parts(std::max(b.keys.first, v.first()), v.last(), tile_terms,
+           [&](std::size_t key, std::size_t keys) {
     if (key >= b.keys.last) return;
     in_parts(0, dims, tile_columns<T>, [&](std::size_t dim, std::size_t columns) {
       auto const* const panel = v.of_values(key, keys, dim, columns);
       in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
-        auto const [first, last] = hulls[row / tile_rows];
+        auto const [first, last] = b.seen_by(row, rows);
         auto const from = std::max(first, key), to = std::min(last, key + keys);
         if (from >= to) return;
         multiply<T>({outputs + row * dims + dim, dims,
                      rows_of_tile(weights + row * seen + from - b.keys.first, seen, rows), 1,
-                     panel + (from - key) * tile_columns<T>, to - from, 1, from > first},
+                     panel + (from - key) * tile_columns<T>, to - from, 1, true},
                     rows, columns);
       });
     });
   });
-  finish_outputs(outputs, weights, v.head(), b, shares);
 }
 
 /// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key; the row
@@ -213,9 +242,8 @@ void add_transposed_product(heads_view<T> const& sums, T const* factors, T const
     return;
   }
   tile_panels<T> panels(heads_view<T const>(rows, {b.rows(), 1, dims}));
-  auto const hulls = b.seen_by_each(tile_terms);
   in_parts(0, b.rows(), tile_terms, [&](std::size_t row, std::size_t terms) {
-    auto const hull = hulls[row / tile_terms];
+    auto const hull = b.seen_by(row, terms);
     in_parts(0, dims, tile_columns<T>, [&](std::size_t dim, std::size_t columns) {
       auto const* const panel = panels.of_values(row, terms, dim, columns);
       for (auto key = hull.first; key < hull.last; key += tile_rows) {

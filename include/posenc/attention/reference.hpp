@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -34,6 +35,9 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
                                                     k.shape(), v.shape(), options);
   auto const rows = in.queries * in.heads;
   std::vector<double> queries, keys, of_far_queries, of_far_keys, scores(in.keys);
+  std::vector<std::int64_t> counted_queries, counted_keys;
+  auto const query_positions = in.query_positions.listed(counted_queries),
+             key_positions = in.key_positions.listed(counted_keys);
   attention_result<double> result{std::vector<double>(rows * in.value_dim),
                                   std::vector<double>(rows, detail::negative_infinity<double>),
                                   {},
@@ -45,8 +49,8 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
 
   // (2) queries and keys: R_t q_t, R_s k_s
   if constexpr (acts_on_queries_and_keys<Encoding>) {
-    auto const of_queries = encoding.template prepare<double>(in.query_positions);
-    auto const of_keys = encoding.template prepare<double>(in.key_positions);
+    auto const of_queries = encoding.template prepare<double>(query_positions);
+    auto const of_keys = encoding.template prepare<double>(key_positions);
     if constexpr (changes_head_dim<Encoding>) {
       of_far_queries.resize(in.queries * in.heads * in.product_dim);
       q_rows = {of_far_queries.data(), {in.queries, in.heads, in.product_dim}};
@@ -77,7 +81,7 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
     for (std::size_t s = 0; s < in.keys; ++s) {
       std::span<double const> of_query = query, of_key = k_rows(s, kv_head);
       if constexpr (scores_near_and_far<Encoding>) {
-        if (!encoding.is_near(in.query_positions[t], in.key_positions[s]))
+        if (!encoding.is_near(query_positions[t], key_positions[s]))
           of_query = q_far(t, head), of_key = k_far(s, kv_head);
       }
       scores[s] =
@@ -85,16 +89,16 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
     }
     if constexpr (acts_on_scores<Encoding>)
       adjust_scores(encoding, detail::row_with_sides<double>(in, std::span<double>(scores), query,
-                                                             t, head, {0, in.keys}));
+                                                             t, head, {0, in.keys}, key_positions));
     auto const sees = [&](std::size_t s) {
       auto const own = in.mask.tokens(t, in.keys);
-      auto const around = in.mask.positions(in.query_positions[t]);
-      return own.first <= s && s < own.last && around.first <= in.key_positions[s] &&
-             in.key_positions[s] <= around.last;
+      auto const around = in.mask.positions(query_positions[t]);
+      return own.first <= s && s < own.last && around.first <= key_positions[s] &&
+             key_positions[s] <= around.last;
     };
 
     // (4) softmax: e^(beta x_s) / (e^sink + sum of e^(beta x))
-    row_statistics row{.head = head, .query_position = in.query_positions[t]};
+    row_statistics row{.head = head, .query_position = query_positions[t]};
     for (std::size_t s = 0; s < in.keys; ++s) {
       if (!sees(s)) continue;
       row.max = row.keys++ == 0 ? scores[s] : std::max(row.max, scores[s]);

@@ -1,9 +1,10 @@
-// Sites 2 and 3: the masked scores of all queries, a block of them at a time.
+// Sites 2 and 3: the masked scores of a block of queries, with the keys of a range.
 #pragma once
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/scratch.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
@@ -28,13 +30,40 @@ struct block_row {
   std::span<T> scores;      ///< of those keys
 };
 
-/// What blocks are computed in, kept from one call to the next.
-template <std::floating_point T>
+/// How large the blocks are that a worker computes.
+struct block_sizes {
+  std::size_t queries,  ///< of a block
+      kv_heads,         ///< of a block
+      blocks,           ///< whose queries are encoded at a time
+      columns,          ///< keys of a row of scores
+      keys;             ///< that are encoded at a time
+};
+
+/// What blocks are computed in.
+template <std::floating_point T, class Encoding>
 struct score_memory {
-  std::vector<token_range> ranges;  ///< of each query
-  std::vector<T> queries, scores;
-  std::vector<T> raw;                                ///< what is encoded to another width
-  std::vector<T> far_keys, far_queries, far_scores;  ///< where scores are near and far
+  T *queries, *scores, *raw = nullptr;  ///< raw: what is encoded to another width
+  T *far_queries = nullptr, *far_keys = nullptr, *far_scores = nullptr;
+  std::int64_t* positions = nullptr;  ///< of the keys, if they are counted
+  token_range* ranges;                ///< of each query
+  std::size_t queries_of_block;       ///< numbers
+
+  score_memory(scratch& memory, attention_arguments const& given, block_sizes const& sizes) {
+    auto const rows = sizes.kv_heads * sizes.queries * given.group;
+    queries_of_block = rows * given.product_dim;
+    queries = memory.take<T>(sizes.blocks, queries_of_block);
+    scores = memory.take<T>(rows, sizes.columns);
+    ranges = memory.take<token_range>(sizes.queries);
+    if constexpr (changes_head_dim<Encoding>)
+      raw = memory.take<T>(std::max(sizes.keys, sizes.queries * given.group), given.head_dim);
+    if constexpr (scores_near_and_far<Encoding>) {
+      far_queries = memory.take<T>(sizes.blocks, queries_of_block);
+      far_keys = memory.take<T>(sizes.keys, given.product_dim);
+      far_scores = memory.take<T>(rows, sizes.columns);
+    }
+    if constexpr (acts_on_scores<Encoding>)
+      positions = memory.take<std::int64_t>(given.key_positions.is_counted() ? sizes.columns : 0);
+  }
 };
 
 /// Whether keys are read in place, because no site changes them.
@@ -42,135 +71,165 @@ template <class Encoding>
 bool reads_keys(attention_arguments const& given) noexcept {
   return !acts_on_queries_and_keys<Encoding> || given.keys_are_encoded;
 }
-/// Whether this is decoding: keys are read in place, and rows of each kv head are few.
-template <class Encoding>
-bool reads_in_place(attention_arguments const& given) noexcept {
-  return reads_keys<Encoding>(given) && given.queries * given.group <= few_rows;
-}
 
 template <std::floating_point T, class Encoding>
 class score_blocks {
  public:
-  score_blocks(prepared_encoding<T, Encoding> const& step, attention_arguments const& given,
-               score_memory<T>& memory)
-      : encoding_(step.encoding()),
-        step_(step),
+  score_blocks(prepared_sites<T, Encoding> const& step, attention_arguments const& given,
+               missing_tokens const& missing, block_sizes const& sizes, scratch& memory)
+      : step_(step),
         given_(given),
-        visible_(given.mask, given.query_positions, given.key_positions),
-        memory_(memory) {
-    memory_.ranges.resize(given.queries);
-    see({0, given.keys});
-  }
+        sizes_(sizes),
+        visible_(given, missing),
+        memory_(memory, given, sizes) {}
 
-  /// Limits the keys that every query sees to a range, until the next call.
-  void see(token_range keys) {
-    for (std::size_t t = 0; t < given_.queries; ++t) memory_.ranges[t] = visible_.around(t, keys);
-  }
-  /// How many queries make a block.
-  std::size_t queries() const noexcept {
-    return std::max<std::size_t>(rows_of_block / given_.group, 1);
-  }
-
-  /// The encoded keys of one kv head, [keys][1][product_dim]; for far scores, far_keys() as well.
-  heads_view<T const> encoded_keys(std::vector<T>& numbers, auto const& k, std::size_t kv_head) {
+  /// The encoded keys of one kv head from token `first` on, [tokens][1][product_dim]; for far
+  /// scores, far_keys() as well.
+  heads_view<T const> encoded_keys(T* numbers, auto const& k, std::size_t first,
+                                   std::size_t kv_head) {
     if (reads_keys<Encoding>(given_)) return as_computed<T>(numbers, k);
     if constexpr (changes_head_dim<Encoding>) {
-      numbers.resize(k.tokens() * given_.product_dim);
-      heads_view<T> const encoded(numbers.data(), {k.tokens(), 1, given_.product_dim});
-      step_.of_keys().encode_keys(heads_view<T const>(copied<T>(memory_.raw, k)), encoded, 0,
+      heads_view<T> const encoded(numbers, {k.tokens(), 1, given_.product_dim});
+      step_.of_keys().encode_keys(heads_view<T const>(copied<T>(memory_.raw, k)), encoded, first,
                                   kv_head);  // (2) queries and keys
       return encoded;
     } else {
       auto const encoded = copied<T>(numbers, k);
-      if constexpr (scores_near_and_far<Encoding>)
-        encode_keys(step_.of_keys().far(), copied<T>(memory_.far_keys, encoded), 0, kv_head);
+      if constexpr (scores_near_and_far<Encoding>) {
+        auto const far = copied<T>(memory_.far_keys, encoded);
+        encode_keys(step_.of_keys().far(), far, first, kv_head);
+        far_keys_ = far;
+      }
       if constexpr (acts_on_queries_and_keys<Encoding>)
-        encode_keys(step_.of_keys(), encoded, 0, kv_head);  // (2) queries and keys
+        encode_keys(step_.of_keys(), encoded, first, kv_head);  // (2) queries and keys
       return encoded;
     }
   }
 
-  /// Computes the masked scores of the block of queries from `first` on, for the heads of k: kv
-  /// heads from `kv_head` on. q has all queries and heads. False if they see no key.
-  template <class Q>
-  bool compute(heads_view<Q> const& q, std::size_t first, auto&& k, std::size_t kv_head) {
-    auto const count = std::min(queries(), given_.queries - first);
-    first_ = first, kv_head_ = kv_head;
-    auto const ranges = std::span<token_range const>(memory_.ranges).subspan(first, count);
-    shape_ = {ranges, hull(ranges), k.heads(), given_.group};
-    if (shape_.seen() == 0) return false;
-    memory_.queries.resize(shape_.rows() * given_.product_dim);
-    if constexpr (scores_near_and_far<Encoding>) memory_.far_queries.resize(memory_.queries.size());
-    for (std::size_t i = 0; i < k.heads(); ++i)
-      encode(q.slice_tokens(first, count), (kv_head + i) * given_.group, i);
-    if (memory_.scores.size() < shape_.rows() * shape_.seen())
-      memory_.scores.resize(shape_.rows() * shape_.seen());
-    multiply(memory_.scores.data(), k);
+  /// Encodes the queries of block i of those that are computed together: `count` queries from
+  /// `first` on, of `kv_heads` kv heads from `kv_head` on. q has all queries and heads.
+  void encode(std::size_t i, auto const& q, std::size_t first, std::size_t count,
+              std::size_t kv_head, std::size_t kv_heads) {
+    auto const of_query = given_.group * given_.product_dim;
+    for (std::size_t n = 0; n < kv_heads; ++n) {
+      auto const at = i * memory_.queries_of_block + n * count * of_query,
+                 head = (kv_head + n) * given_.group, token = step_.first_query() + first;
+      auto const part = q.slice_tokens(first, count).slice_heads(head, given_.group);
+      if constexpr (changes_head_dim<Encoding>) {
+        heads_view<T> const encoded(memory_.queries + at,
+                                    {part.tokens(), part.heads(), given_.product_dim});
+        step_.of_queries().encode_queries(heads_view<T const>(copied<T>(memory_.raw, part)),
+                                          encoded, token, head);  // (2) queries and keys
+      } else {
+        auto const encoded = copied<T>(memory_.queries + at, part);
+        if constexpr (scores_near_and_far<Encoding>)
+          encode_queries(step_.of_queries().far(), copied<T>(memory_.far_queries + at, encoded),
+                         token, head);
+        if constexpr (acts_on_queries_and_keys<Encoding>) {
+          if (!given_.queries_are_encoded)
+            encode_queries(step_.of_queries(), encoded, token, head);  // (2)
+        }
+      }
+    }
+  }
+
+  /// Turns to block i, as it was encoded, and to the keys of `among` that its queries see. False if
+  /// they see none.
+  bool see(std::size_t i, std::size_t first, std::size_t count, std::size_t kv_head,
+           std::size_t kv_heads, token_range among) {
+    block_ = i, first_ = first, kv_head_ = kv_head;
+    for (std::size_t t = 0; t < count; ++t)
+      memory_.ranges[t] = visible_.around(first + t, kv_head * given_.group,
+                                          kv_heads * given_.group, among);
+    auto const ranges = std::span<token_range const>(memory_.ranges, count);
+    shape_ = {ranges, hull(ranges), kv_heads, given_.group};
+    return shape_.seen() != 0;
+  }
+
+  /// scale <q, k> of the block, [rows][seen], before site 3, for the keys of k: all tokens of the
+  /// block's kv heads, or panels of some tokens of one. products: few_memory, for all tokens.
+  void multiply(T* scores, auto&& k, auto const&... products) {
+    auto const scale = static_cast<T>(given_.scale);
+    multiply_scores(scores, scale, encoded_queries(), k, shape_, products...);
+    if constexpr (scores_near_and_far<Encoding>) {
+      tile_panels<T> far(far_keys());
+      far.begin(far_keys(), k.first());
+      T const* const queries = far_queries();
+      multiply_scores(memory_.far_scores, scale, queries, far, shape_);
+      for_each_far([&](std::size_t at, std::size_t s) {
+        if (k.first() <= s && s < k.last()) scores[at] = memory_.far_scores[at];
+      });
+    }
+  }
+
+  /// (3) scores, and the mask.
+  void adjust() {
+    positions_view positions;
+    if constexpr (acts_on_scores<Encoding>) positions = listed_positions();
     for (std::size_t i = 0; i < shape_.rows(); ++i) {
       auto const row = (*this)[i];
       if constexpr (acts_on_scores<Encoding>)
-        step_.adjust_scores(score_row_of(i, row.scores));  // (3)
-      visible_.hide(row.query, row.keys, row.scores);
-    }
-    return true;
-  }
-
-  /// scale <q, k> of the block, [rows][seen], before site 3.
-  void multiply(T* scores, auto&& k) {
-    auto const scale = static_cast<T>(given_.scale);
-    multiply_scores(scores, scale, std::as_const(memory_.queries).data(), k, shape_);
-    if constexpr (scores_near_and_far<Encoding>) {
-      memory_.far_scores.resize(shape_.rows() * shape_.seen());
-      tile_panels<T> far(far_keys());
-      multiply_scores(memory_.far_scores.data(), scale, memory_.far_queries.data(), far, shape_);
-      for_each_far([&](std::size_t at) { scores[at] = memory_.far_scores[at]; });
+        step_.adjust_scores(score_row_of(i, row.scores, positions));  // (3)
+      visible_.mask_scores(row.query, row.head, row.keys, row.scores);
     }
   }
 
-  /// Calls act(index in [rows][seen]) for every score that is a far one.
+  /// Calls act(index in [rows][seen], key) for every score that is a far one.
   void for_each_far(auto&& act) const requires(scores_near_and_far<Encoding>) {
     for (std::size_t i = 0; i < shape_.rows(); ++i) {
       auto const query = i % shape_.rows_of_head() / shape_.group;
       auto const [first, last] = shape_.ranges[query];
       for (auto s = first; s < last; ++s) {
-        if (!encoding_.is_near(given_.query_positions[first_ + query], given_.key_positions[s]))
-          act(i * shape_.seen() + s - shape_.keys.first);
+        if (!step_.encoding().is_near(given_.query_positions[first_ + query],
+                                      given_.key_positions[s]))
+          act(i * shape_.seen() + s - shape_.keys.first, s);
       }
     }
   }
 
   /// What far scores are made of: keys of the kv head, and [rows][product_dim].
-  heads_view<T const> far_keys() const {
-    return {memory_.far_keys.data(), {given_.keys, 1, given_.product_dim}};
+  heads_view<T const> far_keys() const noexcept { return far_keys_; }
+  T* far_queries() const noexcept {
+    return memory_.far_queries + block_ * memory_.queries_of_block;
   }
-  std::vector<T> const& far_queries() const noexcept { return memory_.far_queries; }
 
-  /// Row i of the block as site 3 sees it, over scores of the keys that it may see.
+  /// The positions of the keys that the block sees.
+  positions_view listed_positions() const noexcept {
+    return given_.key_positions.part(shape_.keys.first, shape_.seen()).listed(memory_.positions);
+  }
+  /// Row i of the block as site 3 sees it, over scores of the keys that it may see. positions: those
+  /// of the block.
   template <class S>
-  score_row<S> score_row_of(std::size_t i, std::span<S> scores) {
+  score_row<S> score_row_of(std::size_t i, std::span<S> scores, positions_view positions) {
     auto const row = (*this)[i];
-    auto const query =
-        std::span<T const>(memory_.queries).subspan(i * given_.product_dim, given_.product_dim);
-    return row_with_sides<T>(given_, scores, query, row.query, row.head, row.keys);
+    std::span<T const> const query(encoded_queries() + i * given_.product_dim, given_.product_dim);
+    auto const count = row.keys.last - row.keys.first;
+    return row_with_sides<T>(
+        given_, scores, query, row.query, row.head, row.keys,
+        positions.subspan(count == 0 ? 0 : row.keys.first - shape_.keys.first, count));
   }
 
   /// Sets hidden weights to 0 in a row whose scores have become weights: a NaN of the row may have
   /// spread to them.
   void clear_hidden(block_row<T> const& row) const noexcept {
-    visible_.hide(row.query, row.keys, row.scores, T{0});
+    visible_.hide(row.query, row.head, row.keys, row.scores, T{0});
   }
 
   block_shape const& shape() const noexcept { return shape_; }
+  block_sizes const& sizes() const noexcept { return sizes_; }
+  visible_keys const& visible() const noexcept { return visible_; }
   /// [rows][seen]; beside what a row may see it is not set
-  T* data() noexcept { return memory_.scores.data(); }
+  T* data() noexcept { return memory_.scores; }
   /// [rows][product_dim]
-  std::vector<T> const& encoded_queries() const noexcept { return memory_.queries; }
+  T const* encoded_queries() const noexcept {
+    return memory_.queries + block_ * memory_.queries_of_block;
+  }
 
   block_row<T> operator[](std::size_t row) noexcept {
     auto const of_head = row % shape_.rows_of_head(), query = of_head / shape_.group;
     auto const [first, last] = shape_.ranges[query];
-    auto* const scores = memory_.scores.data() + row * shape_.seen() +
-                         (first == last ? 0 : first - shape_.keys.first);
+    auto* const scores =
+        memory_.scores + row * shape_.seen() + (first == last ? 0 : first - shape_.keys.first);
     return {first_ + query,
             (kv_head_ + row / shape_.rows_of_head()) * shape_.group + of_head % shape_.group,
             {first, last},
@@ -178,38 +237,14 @@ class score_blocks {
   }
 
  private:
-  static constexpr std::size_t rows_of_block = 144;
-
-  // Queries of the heads that share a kv head, the i-th of the block.
-  template <class Q>
-  void encode(heads_view<Q> const& q, std::size_t head, std::size_t i) {
-    auto const part = q.slice_heads(head, given_.group);
-    auto const at = i * shape_.rows_of_head() * given_.product_dim,
-               token = step_.first_query() + first_;
-    if constexpr (changes_head_dim<Encoding>) {
-      heads_view<T> const encoded(memory_.queries.data() + at,
-                                  {part.tokens(), part.heads(), given_.product_dim});
-      step_.of_queries().encode_queries(heads_view<T const>(copied<T>(memory_.raw, part)), encoded,
-                                        token, head);  // (2) queries and keys
-    } else {
-      auto const encoded = copied<T>(memory_.queries.data() + at, part);
-      if constexpr (scores_near_and_far<Encoding>)
-        encode_queries(step_.of_queries().far(),
-                       copied<T>(memory_.far_queries.data() + at, encoded), token, head);
-      if constexpr (acts_on_queries_and_keys<Encoding>) {
-        if (!given_.queries_are_encoded)
-          encode_queries(step_.of_queries(), encoded, token, head);  // (2)
-      }
-    }
-  }
-
-  Encoding const& encoding_;
-  prepared_encoding<T, Encoding> const& step_;
+  prepared_sites<T, Encoding> const& step_;
   attention_arguments const& given_;
+  block_sizes sizes_;
   visible_keys visible_;
-  score_memory<T>& memory_;
-  std::size_t first_ = 0, kv_head_ = 0;
+  score_memory<T, Encoding> memory_;
+  std::size_t block_ = 0, first_ = 0, kv_head_ = 0;
   block_shape shape_ = {};
+  heads_view<T const> far_keys_ = {nullptr, {0, 1, 1}};
 };
 
 }  // namespace posenc::detail

@@ -5,62 +5,115 @@
 #include <cstddef>
 #include <span>
 
+#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/given_mask.hpp"
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/softmax/softmax.hpp"
+#include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// A mask over the positions of all queries and keys.
+/// A mask over the positions of all queries and keys, and the tokens that are missing.
 class visible_keys {
  public:
-  visible_keys(mask const& m, positions_view query_positions, positions_view key_positions)
+  explicit visible_keys(attention_arguments const& given, missing_tokens const& missing = {})
+      : visible_keys(given.mask, given.query_positions, given.key_positions, missing) {}
+  visible_keys(mask const& m, position_list const& queries, position_list const& keys,
+               missing_tokens const& missing = {})
       : mask_(m),
-        queries_(query_positions),
-        keys_(key_positions),
-        rising_(m.sequences_rise(key_positions)) {}
+        cells_(m.given_cells()),
+        queries_(queries),
+        keys_(keys),
+        missing_(missing),
+        rising_(keys.is_counted() || m.sequences_rise(keys.given())) {}
 
-  /// The smallest known range of tokens that has every key of `among` that query t sees; {0, 0} if
-  /// it sees none.
+  /// The smallest known range of tokens that has every key of `among` that query t sees, whatever
+  /// cells are given; {0, 0} if it sees none.
   token_range around(std::size_t t, token_range among) const noexcept {
     auto [first, last] = mask_.tokens(t, keys_.size());
     if (rising_) {
       auto const [nearest, farthest] = mask_.positions(queries_[t]);
-      auto const own = keys_.subspan(first, last - first);
-      last =
-          first + static_cast<std::size_t>(std::ranges::upper_bound(own, farthest) - own.begin());
-      first += static_cast<std::size_t>(std::ranges::lower_bound(own, nearest) - own.begin());
+      auto const from = first;
+      first = from + count_below(from, last, [&](std::int64_t p) { return p < nearest; });
+      last = from + count_below(from, last, [&](std::int64_t p) { return p <= farthest; });
     }
     first = std::max(first, among.first), last = std::min(last, among.last);
     return first < last ? token_range{first, last} : token_range{0, 0};
   }
+  /// The same for some heads, with the cells.
+  token_range around(std::size_t t, std::size_t head, std::size_t heads,
+                     token_range among) const noexcept {
+    auto const range = around(t, among);
+    if (cells_ == nullptr || range.first == range.last) return range;
+    auto all = cells_->seen(t, head, range);
+    for (std::size_t i = 1; i < heads && cells_->heads_differ(); ++i)
+      all = hull_of(all, cells_->seen(t, head + i, range));
+    return all;
+  }
 
-  /// Overwrites the elements of the row, over a range of keys, that query t does not see.
+  /// Adds given biases to the scores of a row, over a range of keys, and overwrites those that
+  /// query t does not see.
   template <class T>
-  void hide(std::size_t t, token_range range, std::span<T> row,
-            T hidden = masked_score<T>) const noexcept {
-    if (rising_) return;
-    auto const [nearest, farthest] = mask_.positions(queries_[t]);
-    for (auto s = range.first; s < range.last; ++s) {
-      if (keys_[s] < nearest || keys_[s] > farthest) row[s - range.first] = hidden;
-    }
+  void mask_scores(std::size_t t, std::size_t head, token_range range,
+                   std::span<T> row) const noexcept {
+    if (cells_ != nullptr) cells_->apply(t, head, range, row);
+    hide_others(t, range, row, masked_score<T>);
+  }
+  /// Overwrites the elements that query t does not see.
+  template <class T>
+  void hide(std::size_t t, std::size_t head, token_range range, std::span<T> row,
+            T hidden) const noexcept {
+    if (cells_ != nullptr) cells_->hide(t, head, range, row, hidden);
+    hide_others(t, range, row, hidden);
+  }
+
+  /// The smallest range that contains both, of which one may be empty.
+  static token_range hull_of(token_range a, token_range b) noexcept {
+    if (a.first == a.last) return b;
+    if (b.first == b.last) return a;
+    return {std::min(a.first, b.first), std::max(a.last, b.last)};
   }
 
  private:
+  // How many of the rising positions [first, last) are below something.
+  std::size_t count_below(std::size_t first, std::size_t last, auto const& below) const noexcept {
+    std::size_t count = last - first, at = first;
+    while (count > 0) {
+      auto const half = count / 2;
+      if (below(keys_[at + half])) {
+        at += half + 1, count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+    return at - first;
+  }
+  template <class T>
+  void hide_others(std::size_t t, token_range range, std::span<T> row, T hidden) const noexcept {
+    auto const hide_where = [&](auto const& is_hidden) {
+      for (auto s = range.first; s < range.last; ++s)
+        if (is_hidden(s)) row[s - range.first] = hidden;
+    };
+    if (missing_.is_one != nullptr) hide_where(missing_);
+    if (rising_) return;
+    auto const [nearest, farthest] = mask_.positions(queries_[t]);
+    hide_where([&, nearest = nearest, farthest = farthest](std::size_t s) {
+      return keys_[s] < nearest || keys_[s] > farthest;
+    });
+  }
+
   mask const& mask_;
-  positions_view queries_, keys_;
+  given_mask const* cells_;
+  position_list queries_, keys_;
+  missing_tokens missing_;
   bool rising_;
 };
 
 /// The smallest range that contains all of them; {0, 0} if all are empty.
 inline token_range hull(std::span<token_range const> ranges) noexcept {
   token_range all{0, 0};
-  for (auto const& [first, last] : ranges) {
-    if (first == last) continue;
-    all = all.first == all.last ? token_range{first, last}
-                                : token_range{std::min(all.first, first), std::max(all.last, last)};
-  }
+  for (auto const& range : ranges) all = visible_keys::hull_of(all, range);
   return all;
 }
 

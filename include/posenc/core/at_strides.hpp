@@ -63,6 +63,7 @@ class strided_address {
 
   /// Every token is somewhere.
   static constexpr bool has(std::size_t) noexcept { return true; }
+  static constexpr bool has_all() noexcept { return true; }
   /// The first head of a token, null if there are no heads.
   E* token(std::size_t token) const noexcept {
     return heads() == 0 ? nullptr : data_ + static_cast<std::ptrdiff_t>(token) * strides_.token;

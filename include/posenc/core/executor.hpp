@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -66,6 +67,28 @@ class tasks {
   Executor const* run_;
 };
 
+/// One of `count` threads that all make the same call, with equal arguments: an engine's, inside an
+/// op. barrier() returns when all of them have called it, and each sees what the others wrote.
+///
+///     attend(worker(ith, nth, [&] { ggml_barrier(pool); }), calls, memory)
+template <std::invocable Barrier>
+class worker {
+ public:
+  /// Throws std::invalid_argument unless index < count.
+  worker(std::size_t index, std::size_t count, Barrier barrier)
+      : index_(index), count_(count), barrier_(std::move(barrier)) {
+    detail::require(index < count, "worker: index must be below count, got ", index, " of ", count);
+  }
+
+  std::size_t index() const noexcept { return index_; }  ///< below count()
+  std::size_t count() const noexcept { return count_; }  ///< at least 1
+  void wait() const { barrier_(); }                      ///< for all workers
+
+ private:
+  std::size_t index_, count_;
+  Barrier barrier_;
+};
+
 namespace detail {
 
 /// What task i of n has of `count` things.
@@ -83,34 +106,43 @@ constexpr std::uint32_t hash_of_task(std::size_t i) noexcept {
   return (mixed ^ mixed >> 15) * 0x85eb'ca6bu;
 }
 
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+/// What work() throws.
+inline std::exception_ptr caught(auto const& work) noexcept {
+  try {
+    work();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+inline void rethrow(std::exception_ptr const& error) {
+  if (error) std::rethrow_exception(error);
+}
+#else
+bool caught(auto const& work) noexcept { return work(), false; }
+inline void rethrow(bool) noexcept {}
+#endif
+
 /// Runs work(i) in every task, and rethrows the first exception of one.
 template <class Executor>
 void run_tasks(tasks<Executor> const& split, auto const& work) {
   auto const n = split.count();
   if (n == 1) return work(std::size_t{0});
   std::atomic<std::uint32_t> calls = 0, hashes = 0;
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
   std::atomic_flag failed;
-  std::exception_ptr error;
+  decltype(caught(std::declval<void (&)()>())) error{};
   auto const run = [&](std::size_t i) noexcept {
-    try {
-      work(i);
-    } catch (...) {
-      if (!failed.test_and_set()) error = std::current_exception();
-    }
+    auto const thrown = caught([&] { work(i); });
+    if (thrown && !failed.test_and_set()) error = thrown;
   };
-#else
-  auto const& run = work;
-#endif
   auto const counted = [&](std::size_t i) noexcept {
     calls.fetch_add(1, std::memory_order_relaxed);
     hashes.fetch_add(hash_of_task(i), std::memory_order_relaxed);
     if (i < n) run(i);
   };
   split(task(counted));
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-  if (error) std::rethrow_exception(error);
-#endif
+  rethrow(error);
   std::uint32_t of_each = 0;
   for (std::size_t i = 0; i < n; ++i) of_each += hash_of_task(i);
   require(calls == n && hashes == of_each, "tasks: the executor must call task(i) once for each i ",

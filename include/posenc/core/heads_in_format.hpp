@@ -66,6 +66,7 @@ class heads_view<Format, Address> {
   heads_shape shape() const noexcept { return {tokens(), heads(), head_dim_}; }  ///< as numbers
   format_type const& format() const noexcept { return format_; }                 ///< of all heads
   bool has(std::size_t token) const noexcept { return codes_.has(token); }       ///< a slot
+  bool has_all() const noexcept { return codes_.has_all(); }                     ///< each token
 
   /// Decodes a head. Not checked: the token has a slot.
   void read(std::size_t token, std::size_t head, std::span<float> numbers) const noexcept {

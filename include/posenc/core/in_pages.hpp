@@ -91,20 +91,19 @@ class paged_address {
 
   /// Whether a token has a slot.
   bool has(std::size_t token) const noexcept { return slots_ == nullptr || slots_[token] >= 0; }
+  bool has_all() const noexcept {  ///< tokens
+    std::int64_t signs = 0;
+    for (auto const slot : slots()) signs |= slot;
+    return signs >= 0;
+  }
   /// The first head of a token, null if it has no slot or there are no heads.
   E* token(std::size_t token) const noexcept {
-    if (!has(token) || heads() == 0) return nullptr;
-    auto const slot = slots_ == nullptr ? first_ + token : static_cast<std::size_t>(slots_[token]);
-    // Most pages have a power of 2 of tokens, where a shift replaces the slower division.
-    auto const tokens = page_.tokens(), page = std::has_single_bit(tokens)
-                                                   ? slot >> std::countr_zero(tokens)
-                                                   : slot / tokens;
-    return page_.token(slot - page * tokens) + static_cast<std::ptrdiff_t>(page) * page_stride_;
+    return has(token) && heads() != 0 ? some_token(token) : nullptr;
   }
   std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }  ///< in elements
-  /// A head. Precondition, not checked: the token has a slot.
+  /// A head; that of slot 0 for a token without a slot, so that what hides the token may read it.
   E* at(std::size_t t, std::size_t head) const noexcept {
-    return token(t) + static_cast<std::ptrdiff_t>(head) * head_stride();
+    return some_token(t) + static_cast<std::ptrdiff_t>(head) * head_stride();
   }
 
   /// From the lowest byte of all pages to one beyond the highest, gaps included.
@@ -146,6 +145,16 @@ class paged_address {
  private:
   template <class U>
   friend class paged_address;
+  E* some_token(std::size_t token) const noexcept {
+    auto const slot = slots_ == nullptr
+                          ? first_ + token
+                          : static_cast<std::size_t>(std::max<std::int64_t>(slots_[token], 0));
+    // Most pages have a power of 2 of tokens, where a shift replaces the slower division.
+    auto const tokens = page_.tokens(), page = std::has_single_bit(tokens)
+                                                   ? slot >> std::countr_zero(tokens)
+                                                   : slot / tokens;
+    return page_.token(slot - page * tokens) + static_cast<std::ptrdiff_t>(page) * page_stride_;
+  }
   struct page_address : strided_address<E> {
     using strided_address<E>::strided_address;
     using strided_address<E>::narrow_heads;

@@ -1,10 +1,12 @@
 // Positions of tokens, and lists of numbers as arguments.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -81,4 +83,56 @@ struct token_positions : std::vector<std::int64_t> {
   }
 };
 
+namespace detail {
+
+/// Positions that are given, or those from `first` on, which take no memory. Viewed.
+class position_list {
+ public:
+  position_list() = default;
+  explicit position_list(positions_view given) noexcept : given_(given), count_(given.size()) {}
+  position_list(std::int64_t first, std::size_t count) noexcept : first_(first), count_(count) {}
+
+  std::size_t size() const noexcept { return count_; }
+  /// Whether each is one more than that before it because none is given.
+  bool is_counted() const noexcept { return given_.data() == nullptr; }
+  positions_view given() const noexcept { return given_; }  ///< empty if they are counted
+  std::int64_t operator[](std::size_t i) const noexcept {
+    return is_counted() ? first_ + static_cast<std::int64_t>(i) : given_[i];
+  }
+  /// Those of neighbouring tokens.
+  position_list part(std::size_t first, std::size_t count) const noexcept {
+    if (!is_counted()) return position_list(given_.subspan(first, count));
+    return {first_ + static_cast<std::int64_t>(first), count};
+  }
+  /// As a list, which is written to `memory` if they are counted.
+  positions_view listed(std::int64_t* memory) const noexcept {
+    if (!is_counted()) return given_;
+    std::iota(memory, memory + count_, first_);
+    return {memory, count_};
+  }
+  positions_view listed(std::vector<std::int64_t>& memory) const {
+    memory.resize(is_counted() ? count_ : 0);
+    return listed(memory.data());
+  }
+  /// The least and the largest. Precondition, not checked: there is one.
+  std::pair<std::int64_t, std::int64_t> limits() const noexcept {
+    if (is_counted()) return {first_, (*this)[count_ - 1]};
+    auto const [least, largest] = std::ranges::minmax(given_);
+    return {least, largest};
+  }
+  friend bool operator==(position_list const& a, position_list const& b) noexcept {
+    if (a.is_counted() && b.is_counted())
+      return a.count_ == b.count_ && (a.count_ == 0 || a.first_ == b.first_);
+    for (std::size_t i = 0; i < a.count_ && a.count_ == b.count_; ++i)
+      if (a[i] != b[i]) return false;
+    return a.count_ == b.count_;
+  }
+
+ private:
+  positions_view given_ = {};
+  std::int64_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace detail
 }  // namespace posenc

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
@@ -178,10 +177,10 @@ struct row_exponentials {
   scaled_sum sum;
 };
 
-/// Overwrites the scores; if a temperature rule returns 1, the exponentials are already in `memory`
-/// and stay there. beta is temperature(statistics, max), or 1 without a rule.
+/// Overwrites the scores; if a temperature rule returns 1, the exponentials are already in `memory`,
+/// as long as the row, and stay there. beta is temperature(statistics, max), or 1 without a rule.
 template <bool Temperature, std::floating_point T>
-row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory,
+row_exponentials<T> exponentiate(std::span<T> x, [[maybe_unused]] T* memory,
                                  [[maybe_unused]] auto const& temperature) {
   auto const max = largest(x.data(), x.size());
   auto const top = static_cast<double>(max);
@@ -189,10 +188,9 @@ row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory,
     return {x.data(),
             {1, top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials}};
   } else {
-    if (memory.size() < x.size()) memory = std::vector<T>(x.size() + x.size() / 2);
-    auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
+    auto const plain = exponentials<true>(x.data(), memory, x.size(), max);
     double const beta = temperature(plain, top);
-    if (beta == 1) return {memory.data(), {1, top, plain.exponentials}};
+    if (beta == 1) return {memory, {1, top, plain.exponentials}};
     return {x.data(), {beta, top, exponentials_at(x.data(), x.data(), x.size(), max, beta)}};
   }
 }

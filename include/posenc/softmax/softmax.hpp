@@ -74,8 +74,10 @@ void softmax(Row&& scores, Rule const& rule, std::vector<detail::span_value_t<Ro
       acts_on_softmax<Rule> || acts_nowhere<Rule> || detail::has_inverse_temperature<Rule>,
       "posenc: the rule of softmax must have inverse_temperature: it must act on softmax (site 4), "
       "or nowhere");
-  auto const e =
-      detail::exponentiate<acts_on_softmax<Rule>>(row, memory, [&](auto const& plain, double max) {
+  if (acts_on_softmax<Rule> && memory.size() < row.size())
+    memory = std::vector<T>(row.size() + row.size() / 2);
+  auto const e = detail::exponentiate<acts_on_softmax<Rule>>(
+      row, memory.data(), [&](auto const& plain, double max) {
         return detail::inverse_temperature_of(
             rule, detail::statistics_of(plain, max, head, query_position));
       });
