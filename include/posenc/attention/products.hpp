@@ -30,13 +30,15 @@ struct block_shape {
   std::span<token_range const> ranges;  ///< of each query
   token_range keys;                     ///< their hull
   std::size_t kv_heads, group;
+  std::span<token_range const> of_tiles = {};  ///< what each tile_rows rows see, or not found yet
 
   std::size_t queries() const noexcept { return ranges.size(); }
   std::size_t rows_of_head() const noexcept { return queries() * group; }
   std::size_t rows() const noexcept { return kv_heads * rows_of_head(); }
   std::size_t seen() const noexcept { return keys.last - keys.first; }
-  /// The hull of what `count` rows of one kv head see.
+  /// The hull of what `count` rows of one kv head see, from a multiple of `count` on.
   token_range seen_by(std::size_t row, std::size_t count) const noexcept {
+    if (count <= tile_rows && !of_tiles.empty()) return of_tiles[row / tile_rows];
     auto const first = row / group, last = (std::min(row + count, rows()) - 1) / group + 1;
     return hull(ranges.subspan(first, last - first));
   }
@@ -201,10 +203,16 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
   }
 }
 
-/// The same for any rows of one kv head, with the values that are in panels.
+/// The same for any rows of one kv head, with the values that are in panels. The first values that
+/// a row sees overwrite its outputs.
 template <std::floating_point T>
 void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_shape const& b) {
   auto const dims = v.head().head_dim(), seen = b.seen();
+  for (std::size_t row = 0; row < b.rows(); row += tile_rows) {
+    auto const rows = std::min(tile_rows, b.rows() - row);
+    auto const [first, last] = b.seen_by(row, rows);
+    if (first == last) std::fill_n(outputs + row * dims, rows * dims, T{0});
+  }
   in_parts(std::max(b.keys.first, v.first()), v.last(), tile_terms,
            [&](std::size_t key, std::size_t keys) {
     if (key >= b.keys.last) return;
@@ -216,7 +224,7 @@ void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_sha
         if (from >= to) return;
         multiply<T>({outputs + row * dims + dim, dims,
                      rows_of_tile(weights + row * seen + from - b.keys.first, seen, rows), 1,
-                     panel + (from - key) * tile_columns<T>, to - from, 1, true},
+                     panel + (from - key) * tile_columns<T>, to - from, 1, from > first},
                     rows, columns);
       });
     });
