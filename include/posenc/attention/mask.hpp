@@ -127,7 +127,7 @@ class mask {
     return seen;
   }
 
-  /// The cells of given(), or null. This must outlive them.
+  /// The cells of given(), as this mask has them; null if there are none.
   given_mask const* given_cells() const noexcept { return given_ ? &*given_ : nullptr; }
   /// Whether sequences are packed.
   bool is_packed() const noexcept { return packing_.has_value(); }
