@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/attention/given_mask.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -21,29 +22,38 @@ struct position_interval {
   friend bool operator==(position_interval const&, position_interval const&) = default;
 };
 
-/// From first up to but not including last.
-struct token_range {
-  std::size_t first, last;  ///< [first, last)
-  friend bool operator==(token_range const&, token_range const&) = default;
-};
-
-/// The keys that a query sees: an interval of positions around its own and, if sequences are
-/// packed, its own sequence. `&` is the intersection of two masks.
+/// The keys that a query sees: those of an interval of positions around its own and, where it is
+/// said, of its own packed sequence, and that given cells show. `&` is the intersection.
 ///
 ///     mask::full                                  every key
 ///     mask::causal                                no key after the query
 ///     mask::causal & mask::sliding_window(128)    Mistral, Gemma, gpt-oss: the 128 nearest keys
 ///     mask::causal & mask::chunked(8192)          Llama 4: the keys of the query's own chunk
 ///     mask::causal & mask::packed({3, 4})         packed sequences, which see only themselves
+///     mask::window(2, 1)                          FlashAttention's (2, 1): 2 behind, 1 ahead
+///     mask::given(cells)                          a tree of drafts, a prefix, ggml's KQ mask
+///     mask::given(cells) & mask::causal           ONNX's attn_mask with is_causal
+///     mask::given(cells) & mask::window(511, mask::any)    Gemma 3: an image sees both ways
 ///
 /// Positions decide, not the order of tokens: keys may be cached, evicted, padded, in any order.
-/// Packed sequences are of neighbouring tokens, whose positions may begin anew with each.
-/// Immutable.
-class given_mask;
+/// Packed sequences are of neighbouring tokens, whose positions may begin anew with each. Given
+/// cells go by the order of tokens alone: see given_mask. Immutable.
 class mask {
  public:
+  /// Of a window: no limit.
+  static constexpr auto any = std::numeric_limits<std::int64_t>::max();
+
   static mask const full,  ///< every key
       causal;              ///< no key after the query
+
+  /// Keys at most so far behind the query, and ahead of it: 0 or more, or any. Throws
+  /// std::invalid_argument if one is negative.
+  static mask window(std::int64_t behind, std::int64_t ahead) {
+    detail::require(behind >= 0 && ahead >= 0,
+                    "mask: the lengths of a window must not be negative, got ", behind,
+                    " behind and ", ahead, " ahead");
+    return mask(behind, ahead);
+  }
 
   /// Distances below `size` to either side. Throws std::invalid_argument unless size is positive.
   static mask sliding_window(std::int64_t size) {
@@ -72,14 +82,24 @@ class mask {
   /// The same lengths in queries and in keys.
   static mask packed(list_view<std::size_t> lengths) { return packed(lengths, lengths); }
 
-  /// Throws std::invalid_argument if both are packed.
+  /// Keys that cells show, and what biases they have; the cells are viewed.
+  static mask given(given_mask const& cells) {
+    mask result = full;
+    result.given_ = cells;
+    return result;
+  }
+
+  /// Throws std::invalid_argument if both are packed, or both are given.
   friend mask operator&(mask const& a, mask const& b) {
     detail::require(!a.packing_ || !b.packing_, "mask: at most one of two masks may be packed");
+    detail::require(!a.given_ || !b.given_,
+                    "mask: at most one of two masks may be given cell by cell");
     mask both(std::min(a.behind_, b.behind_), std::min(a.ahead_, b.ahead_));
     both.chunks_ = a.chunks_ ? a.chunks_ : b.chunks_;
     if (a.chunks_ && b.chunks_)
       both.chunks_->insert(both.chunks_->end(), b.chunks_->begin(), b.chunks_->end());
     both.packing_ = a.packing_ ? a.packing_ : b.packing_;
+    both.given_ = a.given_ ? a.given_ : b.given_;
     return both;
   }
 
@@ -87,7 +107,7 @@ class mask {
   friend bool operator==(mask const&, mask const&) = default;
 
   /// Throws std::invalid_argument unless the lengths of packed sequences, if any, sum to the
-  /// numbers of queries and keys.
+  /// numbers of queries and keys. Given cells have a check of their own.
   void check(std::size_t queries, std::size_t keys) const {
     if (!packing_) return;
     auto const of_queries = packing_->queries.back(), of_keys = packing_->keys.back();
@@ -107,7 +127,8 @@ class mask {
     return seen;
   }
 
-  given_mask const* given_cells() const noexcept { return nullptr; }
+  /// The cells of given(), as this mask has them; null if there are none.
+  given_mask const* given_cells() const noexcept { return given_ ? &*given_ : nullptr; }
   /// Whether sequences are packed.
   bool is_packed() const noexcept { return packing_.has_value(); }
 
@@ -176,8 +197,8 @@ class mask {
   static position_interval around(std::int64_t query, std::int64_t behind,
                                   std::int64_t ahead) noexcept {
     using limits = std::numeric_limits<std::int64_t>;
-    return {behind == farthest || query < limits::min() + behind ? limits::min() : query - behind,
-            ahead == farthest || query > limits::max() - ahead ? limits::max() : query + ahead};
+    return {behind == any || query < limits::min() + behind ? limits::min() : query - behind,
+            ahead == any || query > limits::max() - ahead ? limits::max() : query + ahead};
   }
 
   static std::vector<std::size_t> bounds_of(std::span<std::size_t const> lengths) {
@@ -192,14 +213,14 @@ class mask {
     return bounds;
   }
 
-  static constexpr auto farthest = std::numeric_limits<std::int64_t>::max();
   std::int64_t behind_, ahead_;  // largest distances to keys before the query, and after it
   std::optional<std::vector<std::int64_t>> chunks_;  // in optional, for constinit by g++ 11
   std::optional<packing> packing_;
+  std::optional<given_mask> given_;
 };
 
 // Before any other global.
-inline constinit mask const mask::full = mask(mask::farthest, mask::farthest);
-inline constinit mask const mask::causal = mask(mask::farthest, 0);
+inline constinit mask const mask::full = mask(mask::any, mask::any);
+inline constinit mask const mask::causal = mask(mask::any, 0);
 
 }  // namespace posenc

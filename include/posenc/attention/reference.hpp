@@ -77,7 +77,7 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
                of_head = (head * in.queries + t) * in.keys;  // scores and weights
     std::span<double const> const query = q_rows(t, head);
 
-    // (3) scores: scale <q_t, k_s> + b(t, s); then the mask
+    // (3) scores: scale <q_t, k_s> + b(t, s); then the mask, with what is given cell by cell
     for (std::size_t s = 0; s < in.keys; ++s) {
       std::span<double const> of_query = query, of_key = k_rows(s, kv_head);
       if constexpr (scores_near_and_far<Encoding>) {
@@ -90,26 +90,31 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
     if constexpr (acts_on_scores<Encoding>)
       adjust_scores(encoding, detail::row_with_sides<double>(in, std::span<double>(scores), query,
                                                              t, head, {0, in.keys}, key_positions));
-    auto const sees = [&](std::size_t s) {
-      auto const own = in.mask.tokens(t, in.keys);
-      auto const around = in.mask.positions(query_positions[t]);
-      return own.first <= s && s < own.last && around.first <= key_positions[s] &&
-             key_positions[s] <= around.last;
-    };
+    auto const own = in.mask.tokens(t, in.keys);
+    auto const around = in.mask.positions(query_positions[t]);
+    auto const* const given = in.mask.given_cells();
+    for (std::size_t s = 0; s < in.keys; ++s) {
+      bool const sees = own.first <= s && s < own.last && around.first <= key_positions[s] &&
+                        key_positions[s] <= around.last;
+      auto const bias = given == nullptr ? 0 : given->bias(t, head, s);
+      bool const hidden = !sees || detail::is_negative_infinity(bias);
+      scores[s] = hidden ? detail::negative_infinity<double> : scores[s] + bias;
+    }
 
-    // (4) softmax: e^(beta x_s) / (e^sink + sum of e^(beta x))
+    // (4) softmax: e^(beta x_s) / (e^sink + sum of e^(beta x)), over the keys that are not hidden
+    auto const is_hidden = [&](std::size_t s) { return detail::is_negative_infinity(scores[s]); };
     row_statistics row{.head = head, .query_position = query_positions[t]};
     for (std::size_t s = 0; s < in.keys; ++s) {
-      if (!sees(s)) continue;
+      if (is_hidden(s)) continue;
       row.max = row.keys++ == 0 ? scores[s] : std::max(row.max, scores[s]);
       if (options.keep_scores) result.scores[of_head + s] = scores[s];
     }
     auto& log_sum_exp = result.log_sum_exp[i];
     if constexpr (adds_sink<Encoding>) log_sum_exp = encoding.sink(head);
-    if (row.keys == 0 || detail::is_negative_infinity(row.max)) continue;  // outputs of 0
+    if (row.keys == 0) continue;  // outputs of 0
     double sum = 0, weighted = 0;
     for (std::size_t s = 0; s < in.keys; ++s) {
-      auto const e = sees(s) ? std::exp(scores[s] - row.max) : 0;
+      auto const e = is_hidden(s) ? 0 : std::exp(scores[s] - row.max);
       sum += e, weighted += e == 0 ? 0 : e * (scores[s] - row.max);
     }
     row.log_sum_exp = row.max + std::log(sum), row.entropy = std::log(sum) - weighted / sum;
@@ -118,7 +123,7 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
     if constexpr (adds_sink<Encoding>)
       top = std::max(top, log_sum_exp), total = std::exp(log_sum_exp - top);
     for (std::size_t s = 0; s < in.keys; ++s) {
-      scores[s] = sees(s) ? std::exp(beta * scores[s] - top) : 0;
+      scores[s] = is_hidden(s) ? 0 : std::exp(beta * scores[s] - top);
       total += scores[s];
     }
     log_sum_exp = top + std::log(total);

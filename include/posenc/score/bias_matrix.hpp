@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/storage.hpp"
@@ -147,15 +148,16 @@ std::vector<T> bias_matrix(E const& encoding, std::size_t heads,
 ///     attention_bias(numbers, heads, queries, keys)       [heads][queries][keys]
 ///     attention_bias(numbers, 1, queries, keys)           the same for every head
 ///
-/// Of float, double, half or bfloat16, added in double. It views the numbers, which must outlive
-/// it. Hide keys by a mask, not by infinities.
+/// Of float, double, half or bfloat16, added in double; -infinity hides the key. It views the
+/// numbers, which must outlive it. Numbers at strides, booleans, or biases that come after every
+/// rule of the scheme: mask::given.
 template <storable T>
 class attention_bias {
  public:
   static constexpr bool is_bias = true;  ///< as a scheme says it: site 3 only adds
 
   /// biases: [heads][queries][keys], viewed. Throws unless there is a number for each head, query
-  /// and key, and all are finite.
+  /// and key, and all are finite or -infinity.
   attention_bias(std::span<T const> biases, std::size_t heads, std::size_t queries,
                  std::size_t keys)
       : biases_(biases), heads_(heads), queries_(queries), keys_(keys) {
@@ -168,8 +170,8 @@ class attention_bias {
                     queries, " queries and ", keys, " keys, got ", biases.size());
     for (auto const& stored : biases) {
       auto const bias = static_cast<double>(load(stored));
-      detail::require(is_finite(bias), "attention_bias: biases must be finite, got ", bias,
-                      "; hide keys by a mask");
+      detail::require(is_finite(bias) || detail::is_negative_infinity(bias),
+                      "attention_bias: biases must be finite or -infinity, got ", bias);
     }
   }
 
@@ -192,8 +194,10 @@ class attention_bias {
     auto const* const biases =
         biases_.data() + (head * queries_ + row.query_index) * keys_ + row.first_key_index;
     for (std::size_t i = 0; i < row.scores.size(); ++i) {
-      row.scores[i] =
-          static_cast<S>(static_cast<double>(row.scores[i]) + static_cast<double>(load(biases[i])));
+      auto const bias = static_cast<double>(load(biases[i]));
+      row.scores[i] = detail::is_negative_infinity(bias)
+                          ? detail::negative_infinity<S>
+                          : static_cast<S>(static_cast<double>(row.scores[i]) + bias);
     }
   }
 
