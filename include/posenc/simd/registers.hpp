@@ -17,6 +17,24 @@
 #include "posenc/simd/x86_16_bits.hpp"
 #include "posenc/simd/x86_registers.hpp"
 
+#if defined(__AVX512BW__) && defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__)
+namespace xsimd {
+
+/// At -O0, g++'s intrinsics of AVX512BW are macros that take no batch, as xsimd 8.1 passes them.
+template <class T>
+requires(std::is_integral_v<T> &&
+         sizeof(T) >= 4) inline batch<T, avx512bw> select(batch_bool<T, avx512bw> const& first,
+                                                          batch<T, avx512bw> const& a,
+                                                          batch<T, avx512bw> const& b) noexcept {
+  if constexpr (sizeof(T) == 4)
+    return _mm512_mask_blend_epi32(first, b.data, a.data);
+  else
+    return _mm512_mask_blend_epi64(first, b.data, a.data);
+}
+
+}  // namespace xsimd
+#endif
+
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// Whether the CPU has 32 vector registers, not 16 or none.
