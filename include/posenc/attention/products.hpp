@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -12,12 +11,12 @@
 #include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/tile_panels.hpp"
 #include "posenc/attention/visible_keys.hpp"
-#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/scratch.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/dot_products.hpp"
+#include "posenc/decode/finite_scores.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/tile.hpp"
 #include "posenc/softmax/softmax.hpp"
@@ -140,17 +139,6 @@ void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_sh
       });
     });
   });
-}
-
-/// Tests exponent bits; branch-free, so that it vectorises.
-template <std::floating_point T>
-bool all_finite(std::span<T const> numbers) noexcept {
-  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr auto infinity = static_cast<bits>(detail::bit_cast<bits>(masked_score<T>) << 1);
-  bits highest = 0;
-  for (auto const x : numbers)
-    highest = std::max(highest, static_cast<bits>(detail::bit_cast<bits>(x) << 1));
-  return highest < infinity;
 }
 
 /// outputs[row] *= shares[row], unless null. A row that comes out infinite or NaN is summed again,
