@@ -25,7 +25,7 @@ namespace {
 using namespace posenc;
 
 /// What cells mean, [heads][queries][keys]: a bias, or -infinity where a key is hidden.
-struct meaning {
+struct cell_biases {
   given_mask::shape n;
   std::vector<double> biases;
   double operator()(std::size_t t, std::size_t head, std::size_t s) const {
@@ -35,8 +35,8 @@ struct meaning {
 
 /// A part of the keys is seen, from all to none, in runs of any length; every format has the
 /// biases.
-meaning random_cells(given_mask::shape n, std::mt19937_64& bits) {
-  meaning cells{n, {}};
+cell_biases random_cells(given_mask::shape n, std::mt19937_64& bits) {
+  cell_biases cells{n, {}};
   auto const seen = bits() % 5, run = 1 + bits() % 90;
   bool sees = true;
   for (std::size_t i = 0; i < n.heads * n.queries * n.keys; ++i) {
@@ -61,7 +61,7 @@ T cell_of(double bias) {
 /// Memory that begins and ends with the cells, for sanitizers, and where cell (0, 0, 0) is in it.
 template <class T>
 struct placed_cells {
-  placed_cells(meaning const& cells, given_mask::strides steps) : strides(steps) {
+  placed_cells(cell_biases const& cells, given_mask::strides steps) : strides(steps) {
     std::ptrdiff_t lowest = 0, highest = 0;
     for (auto const& [count, step] : {std::pair(cells.n.queries, steps.query),
                                       {cells.n.heads, steps.head},
@@ -87,7 +87,7 @@ struct placed_cells {
 
 /// Bits whose rows are `row` bytes, which no byte follows.
 struct placed_bits {
-  explicit placed_bits(meaning const& cells) {
+  explicit placed_bits(cell_biases const& cells) {
     auto const row = (cells.n.keys + 7) / 8, rows = cells.n.heads * cells.n.queries;
     memory = std::make_unique<std::byte[]>(rows * row);
     std::fill_n(memory.get(), rows * row, std::byte{0});
@@ -105,7 +105,7 @@ struct placed_bits {
 };
 
 /// Every function of a mask is a plain loop over what the cells mean, for all ranges asked for.
-void says(given_mask const& mask, meaning const& cells, std::mt19937_64& bits) {
+void says(given_mask const& mask, cell_biases const& cells, std::mt19937_64& bits) {
   EXPECT_NO_THROW(
       mask.check("f", cells.n.queries, std::max<std::size_t>(cells.n.heads, 1), cells.n.keys));
   auto const bias_of = [&](std::size_t t, std::size_t head, std::size_t s) {

@@ -55,6 +55,41 @@ TEST(mask, chunks_begin_at_multiples_of_their_size) {
       << "what both show";
 }
 
+TEST(mask, a_window_has_a_length_behind_and_one_ahead) {
+  EXPECT_EQ(mask::window(2, 1).positions(10), (position_interval{8, 11}));
+  EXPECT_EQ(mask::window(0, 0).positions(10), (position_interval{10, 10}));
+  EXPECT_EQ(mask::window(mask::any, 3).positions(10), (position_interval{limits::min(), 13}));
+  EXPECT_EQ(mask::window(3, mask::any).positions(10), (position_interval{7, limits::max()}));
+  EXPECT_EQ((mask::window(5, 1) & mask::window(2, 7)).positions(0), (position_interval{-2, 1}));
+  EXPECT_EQ(mask::window(mask::any, mask::any), mask::full);
+  EXPECT_EQ(mask::window(mask::any, 0), mask::causal);
+  EXPECT_EQ(mask::window(6, 6), mask::sliding_window(7));
+  EXPECT_EQ(mask::window(6, 0), mask::causal & mask::sliding_window(7));
+}
+
+TEST(mask, has_given_cells_beside_all_else) {
+  std::vector<float> const cells(12), others(12);
+  given_mask const some(cells.data(), {3, 1, 4});
+  EXPECT_EQ(mask::causal.given_cells(), nullptr);
+  auto const given = mask::given(some);
+  ASSERT_NE(given.given_cells(), nullptr);
+  EXPECT_EQ(*given.given_cells(), some);
+  EXPECT_EQ(given.positions(7), mask::full.positions(7));
+  for (auto const& both : {given & mask::window(2, 1), mask::window(2, 1) & given}) {
+    EXPECT_EQ(*both.given_cells(), some);
+    EXPECT_EQ(both.positions(10), (position_interval{8, 11}));
+    EXPECT_NE(both, given);
+  }
+  auto const packed = given & mask::packed({3}, {4});
+  EXPECT_EQ(*packed.given_cells(), some);
+  EXPECT_TRUE(packed.is_packed());
+  EXPECT_EQ(given, mask::given(given_mask(cells.data(), {3, 1, 4})));
+  EXPECT_NE(given, mask::given(given_mask(others.data(), {3, 1, 4})));
+  EXPECT_NE(given, mask::full);
+  EXPECT_EQ(message_of([&] { given& mask::given(some); }),
+            "posenc: mask: at most one of two masks may be given cell by cell");
+}
+
 TEST(mask, holds_at_the_ends_of_int64) {
   auto const all =
       mask::causal & mask::sliding_window(limits::max()) & mask::chunked(limits::max());
@@ -97,6 +132,12 @@ TEST(mask, refuses_empty_windows_and_sequences_that_do_not_fit) {
             "posenc: mask: the size of a sliding window must be positive, got 0");
   EXPECT_EQ(message_of([] { mask::sliding_window(-3); }),
             "posenc: mask: the size of a sliding window must be positive, got -3");
+  EXPECT_EQ(message_of([] { mask::window(-1, 2); }),
+            "posenc: mask: the lengths of a window must not be negative, got -1 behind and 2 "
+            "ahead");
+  EXPECT_EQ(message_of([] { mask::window(2, -3); }),
+            "posenc: mask: the lengths of a window must not be negative, got 2 behind and -3 "
+            "ahead");
   EXPECT_EQ(message_of([] { mask::chunked(0); }),
             "posenc: mask: the size of a chunk must be positive, got 0");
   constexpr auto half = std::numeric_limits<std::size_t>::max() / 2;
@@ -186,6 +227,12 @@ TEST(attention_arguments, options_that_do_not_fit_are_refused) {
             "posenc: attention: there must be one position for each of the 2 keys, got 3");
   EXPECT_EQ(refusal({2, 2, 4}, {3, 2, 4}, {3, 2, 4}, {.scale = 1e39}),
             "posenc: attention: scale must be finite, got 1e+39");
+  std::vector<float> const cells(12);
+  given_mask const small(cells.data(), {2, 2, 3});
+  EXPECT_EQ(refusal({2, 2, 4}, {4, 2, 4}, {4, 2, 4}, {.mask = mask::given(small)}),
+            "posenc: attention: a given mask must have at least 2 queries and 4 keys, of 1 head or "
+            "of 2, got 2 queries and 3 keys of 2");
+  EXPECT_NO_THROW(checked({2, 2, 4}, {3, 2, 4}, {3, 2, 4}, {.mask = mask::given(small)}));
   EXPECT_EQ(message_of([&] {
               detail::checked_arguments<float>("attention", alibi(3), {2, 2, 4}, {3, 2, 4},
                                                {3, 2, 4}, attention_options());

@@ -26,6 +26,7 @@
 #include "posenc/query_key/unprojected.hpp"
 #include "posenc/query_key/xpos.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/bias_matrix.hpp"
 #include "posenc/score/cope.hpp"
 #include "posenc/score/kerple.hpp"
 #include "posenc/score/soft_cap.hpp"
@@ -187,6 +188,172 @@ TEST(reference_attention, agrees_with_attention_under_masks_and_options) {
       EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
   }
 }
+
+/// A result with all that may be asked for.
+attention_result<double> all_of(tensors const& x, auto const& encoding, mask const& sees) {
+  return reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding,
+                             {.mask = sees, .keep_scores = true, .keep_weights = true});
+}
+void same(attention_result<double> const& a, attention_result<double> const& b) {
+  EXPECT_TRUE(numbers::same_bits(a.outputs, b.outputs));
+  EXPECT_TRUE(numbers::same_bits(a.log_sum_exp, b.log_sum_exp));
+  EXPECT_TRUE(numbers::same_bits(a.scores, b.scores));
+  EXPECT_TRUE(numbers::same_bits(a.weights, b.weights));
+}
+
+/// Cells [queries][keys] of what a mask shows to queries at the last of the keys, 0, 1 ...
+template <class T>
+std::vector<T> cells_of(mask const& shown, std::size_t queries, std::size_t keys, T yes, T no) {
+  std::vector<T> cells;
+  for (std::size_t t = 0; t < queries; ++t) {
+    auto const own = shown.tokens(t, keys);
+    auto const at = static_cast<std::int64_t>(t + keys - queries);
+    auto const [first, last] = shown.positions(at);
+    for (std::size_t s = 0; s < keys; ++s) {
+      auto const key = static_cast<std::int64_t>(s);
+      cells.push_back(own.first <= s && s < own.last && first <= key && key <= last ? yes : no);
+    }
+  }
+  return cells;
+}
+
+TEST(reference_attention, given_cells_of_a_mask_are_the_mask) {
+  tensors const x({7, 9, 4, 2, 8, 6});
+  scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4), adaptive_temperature{}};
+  for (auto const& shown :
+       {mask::full, mask::causal, mask::window(2, 1), mask::causal & mask::sliding_window(3),
+        mask::chunked(4), mask::causal & mask::chunked(4) & mask::window(1, mask::any)}) {
+    auto const expected = all_of(x, encoding, shown);
+    auto const is_same = [&](given_mask const& cells) {
+      same(all_of(x, encoding, mask::given(cells)), expected);
+      same(all_of(x, encoding, mask::given(cells) & shown), expected);
+    };
+    numbers::in_every_format([&]<class T>() {
+      T yes, no;
+      store(yes, 0), store(no, static_cast<arithmetic_t<T>>(minus_infinity()));
+      is_same(given_mask(cells_of(shown, 7, 9, yes, no).data(), {7, 1, 9}));
+    });
+    auto const bytes = cells_of<unsigned char>(shown, 7, 9, 1, 0);
+    is_same(given_mask(bytes.data(), {7, 1, 9}));
+    is_same(given_mask(reinterpret_cast<bool const*>(bytes.data()), {7, 1, 9}));
+    std::vector<std::byte> bits(7 * 2);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if (bytes[i] != 0) bits[i / 9 * 2 + i % 9 / 8] |= std::byte{1} << i % 9 % 8;
+    is_same(given_mask::bits(bits.data(), {7, 1, 9}, {2}));
+  }
+}
+
+TEST(reference_attention, given_cells_of_packed_sequences_are_the_packing) {
+  tensors const x({7, 7, 2, 2, 8, 6});
+  auto const packed = mask::packed({3, 4});
+  auto const cells = cells_of<unsigned char>(packed, 7, 7, 1, 0);
+  same(all_of(x, nope(), mask::given(given_mask(cells.data(), {7, 1, 7}))),
+       all_of(x, nope(), packed));
+}
+
+TEST(reference_attention, given_biases_are_an_attention_bias_where_no_rule_follows) {
+  tensors const x({5, 9, 4, 2, 8, 6});
+  auto biases = numbers::random<float>(4 * 5 * 9);
+  for (std::size_t i = 0; i < biases.size(); i += 7)
+    biases[i] = static_cast<float>(minus_infinity());
+  given_mask const cells(biases.data(), {5, 4, 9});
+  auto const given = mask::causal & mask::given(cells);
+  attention_bias const rule(biases, 4, 5, 9);
+  same(all_of(x, nope(), given), all_of(x, rule, mask::causal));
+  same(all_of(x, soft_cap(0.5), given), all_of(x, scheme{soft_cap(0.5), rule}, mask::causal));
+  EXPECT_NE(all_of(x, soft_cap(0.5), given).outputs,
+            all_of(x, scheme{rule, soft_cap(0.5)}, mask::causal).outputs)
+      << "given biases come after a soft cap";
+}
+
+TEST(reference_attention, given_distances_with_slopes_are_alibi) {
+  tensors const x({5, 9, 4, 2, 8, 6});
+  std::vector<half> distances;
+  for (int t = 0; t < 5; ++t)
+    for (int s = 0; s < 9; ++s) distances.push_back(half(-std::abs(static_cast<float>(t + 4 - s))));
+  std::vector<double> slopes;
+  for (std::size_t head = 0; head < 4; ++head) slopes.push_back(-alibi(4).bias(head, 1));
+  auto const sloped = given_mask(distances.data(), {5, 1, 9}).with_slopes(slopes);
+  auto const actual = all_of(x, nope(), mask::given(sloped) & mask::causal),
+             expected = all_of(x, alibi(4), mask::causal);
+  for (std::size_t i = 0; i < expected.outputs.size(); ++i)
+    EXPECT_NEAR(actual.outputs[i], expected.outputs[i], 0x1p-45) << "a product may be fused";
+}
+
+TEST(reference_attention, each_head_has_cells_of_its_own_or_all_share_them) {
+  tensors const x({3, 6, 4, 2, 4, 5});
+  std::vector<unsigned char> cells(4 * 3 * 6, 1);
+  for (std::size_t i = 18; i < 36; ++i) cells[i] = 0;  // head 1 sees nothing
+  cells[2 * 18] = 0;                                   // query 0 of head 2 does not see key 0
+  auto const full = all_of(x, nope(), mask::full),
+             own = all_of(x, nope(), mask::given(given_mask(cells.data(), {3, 4, 6})));
+  for (std::size_t t = 0; t < 3; ++t) {
+    for (std::size_t head = 0; head < 4; ++head) {
+      auto const at = (t * 4 + head) * 5;
+      bool const is_full = std::equal(own.outputs.data() + at, own.outputs.data() + at + 5,
+                                      full.outputs.data() + at);
+      EXPECT_EQ(is_full, head != 1 && (head != 2 || t != 0)) << t << " " << head;
+      if (head == 1) {
+        EXPECT_EQ(own.outputs[at], 0);
+      }
+    }
+  }
+  EXPECT_TRUE(is_masked(own.log_sum_exp[1]));
+  EXPECT_EQ(own.weights[2 * 18], 0);
+  EXPECT_TRUE(is_masked(own.scores[2 * 18]));
+}
+
+// A tree of drafts: nodes of a depth share a position, and see their ancestors alone.
+TEST(reference_attention, a_tree_of_drafts_is_each_of_its_paths) {
+  constexpr std::size_t cached = 6, nodes = 5, keys = cached + nodes, dim = 8;
+  std::vector<std::size_t> const parent{0, 0, 0, 1, 1};
+  std::vector<std::int64_t> const at{6, 7, 7, 8, 8};
+  std::vector<std::int64_t> key_positions{0, 1, 2, 3, 4, 5};
+  key_positions.insert(key_positions.end(), at.begin(), at.end());
+  std::vector<unsigned char> sees(nodes * keys);
+  std::vector<std::vector<std::size_t>> paths(nodes);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    auto* const row = sees.data() + node * keys;
+    std::fill_n(row, cached, static_cast<unsigned char>(1));
+    for (auto i = node;; i = parent[i]) {
+      row[cached + i] = 1, paths[node].insert(paths[node].begin(), i);
+      if (i == 0) break;
+    }
+  }
+  tensors const x({nodes, keys, 2, 2, dim, dim});
+  rope<halves> const encoding(geometric(dim, 1e4));
+  auto const tree = reference(x, encoding,
+                              {.mask = mask::given(given_mask(sees.data(), {nodes, 1, keys})),
+                               .query_positions = at,
+                               .key_positions = key_positions});
+  for (std::size_t node = 0; node < nodes; ++node) {
+    tensors path({1, cached + paths[node].size(), 2, 2, dim, dim});
+    std::copy_n(x.q.begin() + static_cast<std::ptrdiff_t>(node * 2 * dim), 2 * dim, path.q.begin());
+    for (std::size_t s = 0; s < path.n.keys; ++s) {
+      auto const from = (s < cached ? s : cached + paths[node][s - cached]) * 2 * dim;
+      std::copy_n(x.k.data() + from, 2 * dim, path.k.data() + s * 2 * dim);
+      std::copy_n(x.v.data() + from, 2 * dim, path.v.data() + s * 2 * dim);
+    }
+    auto const alone = reference(path, encoding);
+    for (std::size_t i = 0; i < alone.size(); ++i)
+      EXPECT_NEAR(tree[node * 2 * dim + i], alone[i], 0x1p-45) << node;
+  }
+}
+
+#if !defined(__FAST_MATH__)
+TEST(reference_attention, a_given_bias_that_is_not_a_number_is_its_row_s_alone) {
+  tensors const x({3, 5, 1, 1, 4, 4});
+  std::vector<double> biases(15);
+  auto const expected = all_of(x, nope(), mask::given(given_mask(biases.data(), {3, 1, 5})));
+  for (auto const number : {not_a_number(), infinity()}) {
+    biases[5 + 2] = number;
+    auto const given = all_of(x, nope(), mask::given(given_mask(biases.data(), {3, 1, 5})));
+    for (std::size_t i = 0; i < 12; ++i)
+      EXPECT_TRUE(i / 4 == 1 ? std::isnan(given.outputs[i])
+                             : given.outputs[i] == expected.outputs[i]);
+  }
+}
+#endif
 
 TEST(reference_attention, a_query_that_sees_no_key_has_outputs_of_0) {
   tensors const x({2, 3, 1, 1, 4, 4});

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "laws/score_laws.hpp"
@@ -19,6 +20,8 @@
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/forget_gates.hpp"
 #include "posenc/score/kerple.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/softmax/row_exponentials.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -193,9 +196,32 @@ TEST(attention_bias, says_what_must_hold) {
   EXPECT_EQ(message_of([&] { adjust(1, 2, 5, 0); }), must + "1, query 2 and 0 keys from 5 on");
   EXPECT_EQ(scores, std::vector<float>(2, 7));
   EXPECT_NO_THROW(adjust(1, 2, 3, 1));
-  numbers[7] = static_cast<float>(infinity());
-  EXPECT_EQ(message_of([&] { attention_bias(numbers, 2, 3, 4); }),
-            "posenc: attention_bias: biases must be finite, got infinity; hide keys by a mask");
+  for (auto const& [number, name] : {std::pair(infinity(), "infinity"), {not_a_number(), "NaN"}}) {
+    numbers[7] = static_cast<float>(number);
+    EXPECT_EQ(
+        message_of([&] { attention_bias(numbers, 2, 3, 4); }),
+        std::string("posenc: attention_bias: biases must be finite or -infinity, got ") + name);
+  }
+}
+
+TEST(attention_bias, of_minus_infinity_hides_whatever_the_score) {
+  numbers::in_every_format([]<class T>() {
+    std::vector<T> biases(4);
+    store(biases[1], static_cast<arithmetic_t<T>>(minus_infinity()));
+    store(biases[3], static_cast<arithmetic_t<T>>(minus_infinity()));
+    attention_bias const stored(biases, 1, 1, 4);
+    auto const at = from(0, 4);
+    std::vector<float> scores{1, 2, 3, static_cast<float>(infinity())};
+    stored.adjust_scores(score_row<float>{scores, 0, 0, at, {}});
+    EXPECT_EQ(scores[0], 1);
+    EXPECT_EQ(scores[2], 3);
+    EXPECT_TRUE(is_masked(scores[1]) && is_masked(scores[3]));
+    adjust_scores(scheme{stored, soft_cap(2)}, score_row<float>{scores, 0, 0, at, {}});
+    EXPECT_TRUE(is_masked(scores[1])) << "a soft cap keeps it";
+    auto const matrix = bias_matrix<T>(scheme{alibi(1), stored}, 1, {3}, at);
+    EXPECT_EQ(numbers::exact(matrix)[0], bias_matrix<double>(alibi(1), 1, {3}, at)[0]);
+    EXPECT_TRUE(is_masked(load(matrix[1])));
+  });
 }
 
 }  // namespace
