@@ -104,7 +104,10 @@
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
 #include "posenc/attention/reference.hpp"          // a paragraph a site, to read
 #include "posenc/attention/dense_heads.hpp"        // copies of heads to compute with
-#include "posenc/attention/block_attention.hpp"    // its result
+#include "posenc/attention/mask_cells.hpp"         // cells of a mask, of any type
+#include "posenc/attention/given_mask.hpp"         // visibility that is given
+#include "posenc/attention/checked_call.hpp"       // what a call may leave
+#include "posenc/attention/call.hpp"               // the call of engines
 #include "posenc/attention/attention.hpp"          // the same in blocks, and in tasks
 #include "posenc/attention/merge.hpp"              // of keys that were split
 #include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in

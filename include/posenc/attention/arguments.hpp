@@ -93,13 +93,6 @@ struct site_1_check {
   static constexpr bool passed = true;
 };
 
-/// Tokens that are not there: those whose key or value has no slot.
-struct missing_tokens {
-  void const *keys = nullptr, *values = nullptr;  ///< null: none is missing
-  bool (*is_one)(void const* keys, void const* values, std::size_t token) = nullptr;
-  bool operator()(std::size_t token) const { return is_one(keys, values, token); }
-};
-
 /// The positions of a call, in place of those in its options, which they view.
 struct attention_positions {
   positions_view queries, keys;  ///< empty: the defaults

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/block_attention.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/attention/block_memory.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/core/scheme.hpp"
@@ -57,7 +58,7 @@ struct backward_blocks {
 
   /// How large the blocks are.
   static block_sizes sizes_of(attention_arguments const& given) noexcept {
-    return {std::min(given.queries, std::max<std::size_t>(144 / given.group, 1)), 1, 1, given.keys,
+    return {std::min(given.queries, queries_of_block(given.group)), 1, 1, given.keys,
             given.keys};
   }
 

@@ -9,8 +9,10 @@
 #include <span>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/block_memory.hpp"
 #include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/key_parts.hpp"
+#include "posenc/attention/few_products.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/attention/work.hpp"
@@ -20,71 +22,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-
-/// Where a call leaves more than outputs. Each is empty, or whole.
-template <std::floating_point T>
-struct attention_records {
-  std::span<double> log_sum_exp = {};  ///< [queries][heads], as attention_result has it
-  std::span<T> scores = {};            ///< [heads][queries][keys]: -infinity where masked
-  std::span<T> weights = {};           ///< [heads][queries][keys]
-};
-
-namespace detail {
-
-template <class Encoding>
-double sink_of([[maybe_unused]] Encoding const& encoding, [[maybe_unused]] std::size_t head) {
-  if constexpr (adds_sink<Encoding>) return encoding.sink(head);
-  return no_sink;
-}
-/// Whether an encoding has a temperature: one that is chosen as the program runs says so.
-template <class Encoding>
-bool has_temperature([[maybe_unused]] Encoding const& encoding) noexcept {
-  if constexpr (requires { encoding.changes_temperature(); }) {
-    return encoding.changes_temperature();
-  } else {
-    return acts_on_softmax<Encoding>;
-  }
-}
-/// Whether site 3 looks at other scores of the row.
-template <class Encoding>
-bool adjusts_whole_rows([[maybe_unused]] Encoding const& encoding) noexcept {
-  if constexpr (requires { encoding.adjusts_whole_rows(); }) {
-    return encoding.adjusts_whole_rows();
-  } else {
-    return acts_on_scores<Encoding> && !adjusts_each_score<Encoding>;
-  }
-}
-
-/// What one worker computes in.
-template <std::floating_point T>
-struct block_memory {
-  T *keys, *values, *exponentials, *outputs;  ///< outputs: of a part
-  double* shares;    ///< 1 / the sum of the exponentials of a part, of each row
-  scaled_sum* sums;  ///< the sums
-  tile_panels<T> key_panels, value_panels;
-  few_memory<T> few;
-  partial_rows<T> rows;  ///< [blocks][rows]
-
-  template <class Encoding>
-  block_memory(scratch& memory, attention_arguments const& given, attention_work const& work,
-               block_sizes const& sizes, Encoding const& encoding) {
-    auto const count = sizes.kv_heads * sizes.queries * given.group;
-    keys = memory.take<T>(sizes.keys, given.product_dim);
-    values = memory.take<T>(sizes.keys, given.value_dim);
-    exponentials = memory.take<T>(has_temperature(encoding) ? sizes.columns : 0);
-    outputs = memory.take<T>(count, given.value_dim), shares = memory.take<double>(count);
-    sums = memory.take<scaled_sum>(count);
-    rows = {memory, sizes.blocks * count, given.value_dim};
-    if (work.in_place) {
-      few = {memory, sizes.kv_heads, sizes.queries * given.group, given.product_dim,
-             given.value_dim};
-    } else {
-      key_panels = {memory, sizes.keys, given.product_dim, sizes.blocks > 1};
-      value_panels = {memory, sizes.keys, given.value_dim, sizes.blocks > 1};
-    }
-  }
-};
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// One worker of a call. Which worker takes a piece changes no bit of it.
 template <class Call>
@@ -101,7 +39,7 @@ class block_attention {
         sizes_(work_.sizes(workers, given_.keys)),
         all_(all),
         scores_(call.sites(), given_, call.missing(), sizes_, memory),
-        memory_(memory, given_, work_, sizes_, call.encoding()) {}
+        memory_(memory, given_, sizes_, work_.in_place, has_temperature(call.encoding())) {}
 
   void compute(attention_piece const& piece) {
     piece_ = piece;
@@ -277,5 +215,4 @@ class block_attention {
   attention_piece piece_ = {};
 };
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/block_memory.hpp"
 #include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
@@ -28,43 +29,6 @@ struct block_row {
   std::size_t query, head;  ///< of all queries, of all heads
   token_range keys;         ///< what it may see
   std::span<T> scores;      ///< of those keys
-};
-
-/// How large the blocks are that a worker computes.
-struct block_sizes {
-  std::size_t queries,  ///< of a block
-      kv_heads,         ///< of a block
-      blocks,           ///< whose queries are encoded at a time
-      columns,          ///< keys of a row of scores
-      keys;             ///< that are encoded at a time
-};
-
-/// What blocks are computed in.
-template <std::floating_point T, class Encoding>
-struct score_memory {
-  T *queries, *scores, *raw = nullptr;  ///< raw: what is encoded to another width
-  T *far_queries = nullptr, *far_keys = nullptr, *far_scores = nullptr;
-  std::int64_t* positions = nullptr;  ///< of the keys, if they are counted
-  token_range *ranges, *of_tiles;     ///< of each query, of each tile_rows rows
-  std::size_t queries_of_block;       ///< numbers
-
-  score_memory(scratch& memory, attention_arguments const& given, block_sizes const& sizes) {
-    auto const rows = sizes.kv_heads * sizes.queries * given.group;
-    queries_of_block = rows * given.product_dim;
-    queries = memory.take<T>(sizes.blocks, queries_of_block);
-    scores = memory.take<T>(rows, sizes.columns);
-    ranges = memory.take<token_range>(sizes.queries);
-    of_tiles = memory.take<token_range>(rows / tile_rows + 1);
-    if constexpr (changes_head_dim<Encoding>)
-      raw = memory.take<T>(std::max(sizes.keys, sizes.queries * given.group), given.head_dim);
-    if constexpr (scores_near_and_far<Encoding>) {
-      far_queries = memory.take<T>(sizes.blocks, queries_of_block);
-      far_keys = memory.take<T>(sizes.keys, given.product_dim);
-      far_scores = memory.take<T>(rows, sizes.columns);
-    }
-    if constexpr (acts_on_scores<Encoding>)
-      positions = memory.take<std::int64_t>(given.key_positions.is_counted() ? sizes.columns : 0);
-  }
 };
 
 /// Whether keys are read in place, because no site changes them.

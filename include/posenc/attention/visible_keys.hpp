@@ -14,6 +14,13 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
+/// Tokens that are not there: those whose key or value has no slot.
+struct missing_tokens {
+  void const *keys = nullptr, *values = nullptr;
+  bool (*is_one)(void const* keys, void const* values, std::size_t token) = nullptr;  ///< or none
+  bool operator()(std::size_t token) const { return is_one(keys, values, token); }
+};
+
 /// A mask over the positions of all queries and keys, and the tokens that are missing.
 class visible_keys {
  public:

@@ -6,8 +6,7 @@
 #include <cstddef>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/products.hpp"
-#include "posenc/attention/score_blocks.hpp"
+#include "posenc/attention/block_memory.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"
@@ -40,7 +39,7 @@ struct attention_work {
         kv_heads(given.kv_heads),
         rows_of_head(given.queries * given.group) {
     auto const rows = rows_of_head;
-    block_queries = in_place ? given.queries : std::max<std::size_t>(rows_of_block / given.group, 1);
+    block_queries = in_place ? given.queries : queries_of_block(given.group);
     if (rows == 0 || given.keys == 0) ranges = 0;
     blocks = rows == 0 ? 0 : (given.queries - 1) / block_queries + 1;
     // The outputs of a range are small beside its keys, and there are at most 64 ranges.
@@ -98,8 +97,6 @@ struct attention_work {
   }
 
  private:
-  static constexpr std::size_t rows_of_block = 144;
-
   std::size_t pieces_of(std::size_t workers, std::size_t each) const noexcept {
     return groups(workers) * ranges * ((blocks + each - 1) / each);
   }

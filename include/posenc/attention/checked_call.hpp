@@ -1,0 +1,191 @@
+// The arguments of attention, checked, and where its results go.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/dense_heads.hpp"
+#include "posenc/attention/few_products.hpp"
+#include "posenc/attention/key_parts.hpp"
+#include "posenc/attention/prepared_encoding.hpp"
+#include "posenc/attention/score_blocks.hpp"
+#include "posenc/attention/work.hpp"
+#include "posenc/core/executor.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/softmax/row_exponentials.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// Where a call leaves more than outputs. Each is empty, or whole.
+template <std::floating_point T>
+struct attention_records {
+  std::span<double> log_sum_exp = {};  ///< [queries][heads], as attention_result has it
+  std::span<T> scores = {};            ///< [heads][queries][keys]: -infinity where masked
+  std::span<T> weights = {};           ///< [heads][queries][keys]
+};
+
+namespace detail {
+
+template <class Encoding>
+double sink_of([[maybe_unused]] Encoding const& encoding, [[maybe_unused]] std::size_t head) {
+  if constexpr (adds_sink<Encoding>) return encoding.sink(head);
+  return no_sink;
+}
+/// Whether an encoding has a temperature: one that is chosen as the program runs says so.
+template <class Encoding>
+bool has_temperature([[maybe_unused]] Encoding const& encoding) noexcept {
+  if constexpr (requires { encoding.changes_temperature(); }) {
+    return encoding.changes_temperature();
+  } else {
+    return acts_on_softmax<Encoding>;
+  }
+}
+/// Whether site 3 looks at other scores of the row.
+template <class Encoding>
+bool adjusts_whole_rows([[maybe_unused]] Encoding const& encoding) noexcept {
+  if constexpr (requires { encoding.adjusts_whole_rows(); }) {
+    return encoding.adjusts_whole_rows();
+  } else {
+    return acts_on_scores<Encoding> && !adjusts_each_score<Encoding>;
+  }
+}
+
+template <class Q>
+auto const& heads_of(Q const& q) noexcept {
+  if constexpr (requires { q.scale; }) {
+    return q.heads;
+  } else {
+    return q;
+  }
+}
+std::optional<double> scale_on(auto const& q) noexcept {
+  if constexpr (requires { q.scale; }) return q.scale;
+  return {};
+}
+
+/// The arguments of a call, checked, and how its work is cut.
+template <class Q, class K, class V, class O, class Encoding>
+class checked_call {
+ public:
+  using number = arithmetic_of<Q>;
+  using encoding_type = Encoding;
+
+  /// step: prepared for the positions `at`; null: it is prepared here.
+  checked_call(char const* function, Q const& q, K const& k, V const& v, O const& outputs,
+               Encoding const& encoding, attention_options const& options,
+               attention_positions const& at, bool keeps_rows,
+               prepared_sites<number, Encoding> const* step)
+      : queries_(heads_of(q)),
+        keys_(to_read(k)),
+        values_(to_read(v)),
+        outputs_(outputs),
+        encoding_(encoding),
+        given_(checked_arguments<number>(function, encoding, heads_of(q).shape(), k.shape(),
+                                         v.shape(), options, scale_on(q), at)),
+        work_(given_, reads_in_place(),
+              keeps_rows || has_temperature(encoding) || adjusts_whole_rows(encoding)),
+        step_(step) {
+    static_assert(std::same_as<number, arithmetic_of<K>> && std::same_as<number, arithmetic_of<V>>,
+                  "q, k and v are doubles, or none of them");
+    find_gaps();
+    if (step_ == nullptr)
+      own_step_.emplace(encoding, given_.query_positions, given_.key_positions,
+                        given_.keys_are_encoded, given_.queries_are_encoded);
+  }
+
+  /// Where results go.
+  void write_to(O const& outputs, attention_records<number> const& records) noexcept {
+    outputs_ = outputs, records_ = records;
+  }
+
+  auto const& queries() const noexcept { return queries_; }
+  auto const& keys() const noexcept { return keys_; }
+  auto const& values() const noexcept { return values_; }
+  Encoding const& encoding() const noexcept { return encoding_; }
+  attention_arguments const& given() const noexcept { return given_; }
+  attention_records<number> const& records() const noexcept { return records_; }
+  attention_work const& work() const noexcept { return work_; }
+  prepared_sites<number, Encoding> const& sites() const noexcept {
+    return step_ == nullptr ? *own_step_ : *step_;
+  }
+  std::size_t rows() const noexcept { return given_.queries * given_.heads; }
+  /// Of how many ranges rows are kept until all are done; of none, one for rows that see nothing.
+  std::size_t ranges_kept() const noexcept {
+    return work_.ranges == 1 ? 0 : std::max<std::size_t>(work_.ranges, 1);
+  }
+  missing_tokens missing() const noexcept {
+    if (!has_gaps_) return {};
+    return {&keys_, &values_, [](void const* k, void const* v, std::size_t token) {
+              return !static_cast<decltype(keys_) const*>(k)->has(token) ||
+                     !static_cast<decltype(values_) const*>(v)->has(token);
+            }};
+  }
+
+  /// Row n of `rows` is what a query and head come to.
+  void store(std::size_t query, std::size_t head, partial_rows<number> const& rows,
+             std::size_t n) const {
+    auto const sink = sink_of(encoding_, head);
+    rows.leave_share(n, sink);
+    outputs_.write(query, head,
+                   std::span<number const>(rows.outputs + n * given_.value_dim, given_.value_dim));
+    if (!records_.log_sum_exp.empty())
+      records_.log_sum_exp[query * given_.heads + head] = share_of(rows.sums[n], sink).log_sum_exp;
+  }
+  /// The rows of worker i of n, if no piece has stored them: the sum of the ranges, in order.
+  void add_ranges(partial_rows<number> const& all, std::size_t i, std::size_t n) const {
+    if (work_.ranges == 1) return;
+    auto const [first, count] = part_of(rows(), i, n);
+    for (auto row = first; row < first + count; ++row) {
+      auto const sum = all.from(row);
+      if (work_.ranges == 0) sum.clear(1), record_nothing(row);
+      for (std::size_t range = 1; range < work_.ranges; ++range) {
+        auto const part = all.from(range * rows() + row);
+        sum.add(0, part.sums[0], part.outputs);
+      }
+      store(row / given_.heads, row % given_.heads, sum, 0);
+    }
+  }
+
+ private:
+  bool reads_in_place() const noexcept {
+    return reads_keys<Encoding>(given_) && !changes_head_dim<Encoding> &&
+           given_.queries * given_.group <= std::min(most_rows_in_place<number>(keys_),
+                                                     most_rows_in_place<number>(values_));
+  }
+  void record_nothing(std::size_t row) const {
+    auto const at = (row % given_.heads * given_.queries + row / given_.heads) * given_.keys;
+    if (!records_.scores.empty())
+      std::ranges::fill(records_.scores.subspan(at, given_.keys), masked_score<number>);
+    if (!records_.weights.empty())
+      std::ranges::fill(records_.weights.subspan(at, given_.keys), number{0});
+  }
+  // A key is there if it and its value have slots.
+  void find_gaps() noexcept {
+    has_gaps_ = !keys_.has_all() || !values_.has_all();
+    for (std::size_t t = 0; has_gaps_ && t < given_.keys; ++t)
+      if (keys_.has(t) && values_.has(t)) return;
+    if (has_gaps_) work_.ranges = 0;
+  }
+
+  std::remove_cvref_t<decltype(heads_of(std::declval<Q const&>()))> queries_;
+  decltype(to_read(std::declval<K const&>())) keys_;
+  decltype(to_read(std::declval<V const&>())) values_;
+  O outputs_;
+  Encoding const& encoding_;
+  attention_arguments given_;
+  attention_records<number> records_ = {};
+  attention_work work_;
+  bool has_gaps_ = false;
+  prepared_sites<number, Encoding> const* step_;
+  std::optional<prepared_sites<number, Encoding>> own_step_;
+};
+
+}  // namespace detail
+}  // namespace posenc
