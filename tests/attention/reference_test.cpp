@@ -48,7 +48,7 @@ std::vector<double> reference(tensors const& x, E const& encoding,
 }
 
 /// What an encoding is to the oracle.
-struct meaning {
+struct definition {
   std::function<void(std::span<double> head, double position)> encode = nullptr;
   oracle::score_bias bias = nullptr;
   bool adaptive = false;
@@ -65,7 +65,7 @@ void embed(std::span<double> head, double position) {
 /// frequencies are rounded (2^-38), and weights by as much, relative; an adaptive temperature by
 /// the published epsilon of 1e-9 per key.
 template <class E>
-void is_the_oracles(E const& encoding, meaning const& means) {
+void is_the_oracles(E const& encoding, definition const& means) {
   struct sizes {
     attention_sizes n;
     std::vector<std::int64_t> query_positions, key_positions;

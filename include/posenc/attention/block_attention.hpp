@@ -143,7 +143,6 @@ class block_attention {
       multiply_keys();
       scores_.adjust();
       make_weights();
-      std::fill_n(memory_.outputs, scores_.shape().rows() * given_.value_dim, T{0});
       multiply_values();
       add_outputs(i);
     }
@@ -162,7 +161,6 @@ class block_attention {
       for_parts([&](token_range part) { make_key_panels(part), multiply_keys(); });
     scores_.adjust();
     make_weights();
-    std::fill_n(memory_.outputs, scores_.shape().rows() * given_.value_dim, T{0});
     if (work_.in_place)
       multiply_values();
     else
@@ -193,6 +191,7 @@ class block_attention {
   }
   void multiply_values() {
     auto const& block = scores_.shape();
+    if (work_.in_place) std::fill_n(memory_.outputs, block.rows() * given_.value_dim, T{0});
     if (work_.in_place)
       multiply_outputs<T>(memory_.outputs, scores_.data(), values(), block, memory_.few);
     else

@@ -101,11 +101,12 @@ class checked_call {
   /// Row n of `rows` is what a query and head come to.
   void store(std::size_t query, std::size_t head, partial_rows<number> const& rows,
              std::size_t n) const {
-    auto const log_sum_exp = rows.finish(n, sink_of(encoding_, head));
+    auto const sink = sink_of(encoding_, head);
+    rows.leave_share(n, sink);
     outputs_.write(query, head,
                    std::span<number const>(rows.outputs + n * given_.value_dim, given_.value_dim));
     if (!records_.log_sum_exp.empty())
-      records_.log_sum_exp[query * given_.heads + head] = log_sum_exp;
+      records_.log_sum_exp[query * given_.heads + head] = share_of(rows.sums[n], sink).log_sum_exp;
   }
   /// The rows of worker i of n, if no piece has stored them: the sum of the ranges, in order.
   void add_ranges(partial_rows<number> const& all, std::size_t i, std::size_t n) const {

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <span>
 
 #include "posenc/core/scratch.hpp"
 #include "posenc/core/target.hpp"
@@ -40,16 +41,18 @@ struct partial_rows {
   /// Adds to a row what other keys give it: with w = e^(largest - the larger one) sum, outputs are
   /// (w a + w' b) / (w + w').
   void add(std::size_t row, scaled_sum const& sum, T const* others) const noexcept {
-    auto& all = sums[row];
-    auto* const to = outputs + row * value_dim;
     if (sum.sum == 0) return;
-    auto const before = all;
-    all.add(sum);
-    auto const share_of = [&](scaled_sum const& some) {
-      return static_cast<T>(some.sum == 0 ? 0
-                                          : std::exp(some.largest - all.largest) * some.sum / all.sum);
-    };
-    auto const mine = share_of(before), theirs = share_of(sum);
+    auto* const to = outputs + row * value_dim;
+    if (sums[row].sum == 0) {
+      sums[row] = sum, std::copy_n(others, value_dim, to);
+      return;
+    }
+    auto const before = sums[row];
+    auto const less = std::exp(-std::abs(before.largest - sum.largest));  // the larger one's is 1
+    auto const w = before.sum * (before.largest < sum.largest ? less : 1),
+               of_others = sum.sum * (before.largest < sum.largest ? 1 : less), all = w + of_others;
+    sums[row].largest = std::max(before.largest, sum.largest), sums[row].sum = all;
+    auto const mine = static_cast<T>(w / all), theirs = static_cast<T>(of_others / all);
     if (mine == 0) {
       std::transform(others, others + value_dim, to, [&](T x) { return theirs * x; });
     } else if (theirs == 0) {
@@ -59,14 +62,11 @@ struct partial_rows {
     }
   }
 
-  /// Multiplies the outputs by the share that a sink leaves, and returns the row's log_sum_exp.
-  double finish(std::size_t row, double sink) const noexcept {
-    auto const& all = sums[row];
-    auto const [log_sum_exp, share] = share_of(all, sink);
-    auto const left = static_cast<T>(all.sum * share);
-    for (std::size_t i = 0; !is_masked(sink) && i < value_dim; ++i)
-      outputs[row * value_dim + i] *= left;
-    return log_sum_exp;
+  /// Multiplies the outputs of a row by the share that a sink leaves.
+  void leave_share(std::size_t row, double sink) const noexcept {
+    if (is_masked(sink)) return;
+    auto const left = static_cast<T>(sums[row].sum * share_of(sums[row], sink).share);
+    for (auto& x : std::span(outputs + row * value_dim, value_dim)) x *= left;
   }
 };
 

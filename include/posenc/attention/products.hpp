@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -12,12 +11,12 @@
 #include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/tile_panels.hpp"
 #include "posenc/attention/visible_keys.hpp"
-#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/scratch.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/dot_products.hpp"
+#include "posenc/decode/finite_scores.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/tile.hpp"
 #include "posenc/softmax/softmax.hpp"
@@ -30,13 +29,15 @@ struct block_shape {
   std::span<token_range const> ranges;  ///< of each query
   token_range keys;                     ///< their hull
   std::size_t kv_heads, group;
+  std::span<token_range const> of_tiles = {};  ///< what each tile_rows rows see, or not found yet
 
   std::size_t queries() const noexcept { return ranges.size(); }
   std::size_t rows_of_head() const noexcept { return queries() * group; }
   std::size_t rows() const noexcept { return kv_heads * rows_of_head(); }
   std::size_t seen() const noexcept { return keys.last - keys.first; }
-  /// The hull of what `count` rows of one kv head see.
+  /// The hull of what `count` rows of one kv head see, from a multiple of `count` on.
   token_range seen_by(std::size_t row, std::size_t count) const noexcept {
+    if (count <= tile_rows && !of_tiles.empty()) return of_tiles[row / tile_rows];
     auto const first = row / group, last = (std::min(row + count, rows()) - 1) / group + 1;
     return hull(ranges.subspan(first, last - first));
   }
@@ -140,17 +141,6 @@ void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_sh
   });
 }
 
-/// Tests exponent bits; branch-free, so that it vectorises.
-template <std::floating_point T>
-bool all_finite(std::span<T const> numbers) noexcept {
-  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr auto infinity = static_cast<bits>(detail::bit_cast<bits>(masked_score<T>) << 1);
-  bits highest = 0;
-  for (auto const x : numbers)
-    highest = std::max(highest, static_cast<bits>(detail::bit_cast<bits>(x) << 1));
-  return highest < infinity;
-}
-
 /// outputs[row] *= shares[row], unless null. A row that comes out infinite or NaN is summed again,
 /// in double and over the keys that it sees: hidden values may be anything, NaN included, and the
 /// sum before its share may overflow T. v: all tokens of the kv heads.
@@ -201,10 +191,16 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
   }
 }
 
-/// The same for any rows of one kv head, with the values that are in panels.
+/// The same for any rows of one kv head, with the values that are in panels. The first values that
+/// a row sees overwrite its outputs.
 template <std::floating_point T>
 void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_shape const& b) {
   auto const dims = v.head().head_dim(), seen = b.seen();
+  for (std::size_t row = 0; row < b.rows(); row += tile_rows) {
+    auto const rows = std::min(tile_rows, b.rows() - row);
+    auto const [first, last] = b.seen_by(row, rows);
+    if (first == last) std::fill_n(outputs + row * dims, rows * dims, T{0});
+  }
   in_parts(std::max(b.keys.first, v.first()), v.last(), tile_terms,
            [&](std::size_t key, std::size_t keys) {
     if (key >= b.keys.last) return;
@@ -216,7 +212,7 @@ void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_sha
         if (from >= to) return;
         multiply<T>({outputs + row * dims + dim, dims,
                      rows_of_tile(weights + row * seen + from - b.keys.first, seen, rows), 1,
-                     panel + (from - key) * tile_columns<T>, to - from, 1, true},
+                     panel + (from - key) * tile_columns<T>, to - from, 1, from > first},
                     rows, columns);
       });
     });

@@ -45,7 +45,7 @@ struct score_memory {
   T *queries, *scores, *raw = nullptr;  ///< raw: what is encoded to another width
   T *far_queries = nullptr, *far_keys = nullptr, *far_scores = nullptr;
   std::int64_t* positions = nullptr;  ///< of the keys, if they are counted
-  token_range* ranges;                ///< of each query
+  token_range *ranges, *of_tiles;     ///< of each query, of each tile_rows rows
   std::size_t queries_of_block;       ///< numbers
 
   score_memory(scratch& memory, attention_arguments const& given, block_sizes const& sizes) {
@@ -54,6 +54,7 @@ struct score_memory {
     queries = memory.take<T>(sizes.blocks, queries_of_block);
     scores = memory.take<T>(rows, sizes.columns);
     ranges = memory.take<token_range>(sizes.queries);
+    of_tiles = memory.take<token_range>(rows / tile_rows + 1);
     if constexpr (changes_head_dim<Encoding>)
       raw = memory.take<T>(std::max(sizes.keys, sizes.queries * given.group), given.head_dim);
     if constexpr (scores_near_and_far<Encoding>) {
@@ -143,6 +144,12 @@ class score_blocks {
                                           kv_heads * given_.group, among);
     auto const ranges = std::span<token_range const>(memory_.ranges, count);
     shape_ = {ranges, hull(ranges), kv_heads, given_.group};
+    if (kv_heads == 1) {
+      std::size_t tiles = 0;
+      for (std::size_t row = 0; row < shape_.rows(); row += tile_rows)
+        memory_.of_tiles[tiles++] = shape_.seen_by(row, tile_rows);
+      shape_.of_tiles = {memory_.of_tiles, tiles};
+    }
     return shape_.seen() != 0;
   }
 

@@ -32,14 +32,12 @@ class visible_keys {
   /// cells are given; {0, 0} if it sees none.
   token_range around(std::size_t t, token_range among) const noexcept {
     auto [first, last] = mask_.tokens(t, keys_.size());
-    if (rising_) {
-      auto const [nearest, farthest] = mask_.positions(queries_[t]);
-      auto const from = first;
-      first = from + count_below(from, last, [&](std::int64_t p) { return p < nearest; });
-      last = from + count_below(from, last, [&](std::int64_t p) { return p <= farthest; });
-    }
     first = std::max(first, among.first), last = std::min(last, among.last);
-    return first < last ? token_range{first, last} : token_range{0, 0};
+    if (first >= last) return {0, 0};
+    if (!rising_) return {first, last};
+    auto const [nearest, farthest] = mask_.positions(queries_[t]);
+    auto const seen = keys_.within(first, last, nearest, farthest);
+    return seen.first < seen.second ? token_range{seen.first, seen.second} : token_range{0, 0};
   }
   /// The same for some heads, with the cells.
   token_range around(std::size_t t, std::size_t head, std::size_t heads,
@@ -76,19 +74,6 @@ class visible_keys {
   }
 
  private:
-  // How many of the rising positions [first, last) are below something.
-  std::size_t count_below(std::size_t first, std::size_t last, auto const& below) const noexcept {
-    std::size_t count = last - first, at = first;
-    while (count > 0) {
-      auto const half = count / 2;
-      if (below(keys_[at + half])) {
-        at += half + 1, count -= half + 1;
-      } else {
-        count = half;
-      }
-    }
-    return at - first;
-  }
   template <class T>
   void hide_others(std::size_t t, token_range range, std::span<T> row, T hidden) const noexcept {
     auto const hide_where = [&](auto const& is_hidden) {

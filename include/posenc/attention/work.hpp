@@ -75,7 +75,7 @@ struct attention_work {
   /// Blocks of queries of a piece: panels serve several, unless pieces would be few.
   std::size_t together(std::size_t workers) const noexcept {
     if (in_place || whole_rows) return 1;
-    std::size_t count = 4;
+    std::size_t count = 6;
     while (count > 1 && pieces_of(workers, count) < 4 * workers) --count;
     return count;
   }

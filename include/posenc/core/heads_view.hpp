@@ -1,6 +1,7 @@
 // The view of heads: numbers in a format at an address. Queries, keys, values, embeddings.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -123,7 +124,11 @@ class heads_view<T, Address> : public Address::template of<T> {
              std::span<arithmetic_t<T> const> numbers) const noexcept requires writable<T> {
     if (!this->has(token)) return;
     auto* const to = this->at(token, head);
-    for (std::size_t i = 0; i < numbers.size(); ++i) store(to[i], numbers[i]);
+    if constexpr (std::same_as<T, arithmetic_t<T>>) {
+      std::copy(numbers.begin(), numbers.end(), to);
+    } else {
+      for (std::size_t i = 0; i < numbers.size(); ++i) store(to[i], numbers[i]);
+    }
   }
   /// The bytes of a head. Not checked: the token has a slot.
   std::byte const* codes(std::size_t token, std::size_t head) const noexcept {

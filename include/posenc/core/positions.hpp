@@ -114,6 +114,21 @@ class position_list {
     memory.resize(is_counted() ? count_ : 0);
     return listed(memory.data());
   }
+  /// Of the tokens [first, last), whose positions rise, those at positions in [nearest, farthest].
+  std::pair<std::size_t, std::size_t> within(std::size_t first, std::size_t last,
+                                             std::int64_t nearest,
+                                             std::int64_t farthest) const noexcept {
+    if (!is_counted()) {
+      auto const some = given_.subspan(first, last - first);
+      auto const from = std::ranges::lower_bound(some, nearest) - some.begin(),
+                 to = std::ranges::upper_bound(some, farthest) - some.begin();
+      return {first + static_cast<std::size_t>(from), first + static_cast<std::size_t>(to)};
+    }
+    auto const from = (*this)[first], to = (*this)[last - 1];
+    if (nearest > to || farthest < from) return {first, first};
+    return {static_cast<std::size_t>(std::max(nearest, from) - first_),
+            static_cast<std::size_t>(std::min(farthest, to) - first_) + 1};
+  }
   /// The least and the largest. Precondition, not checked: there is one.
   std::pair<std::int64_t, std::int64_t> limits() const noexcept {
     if (is_counted()) return {first_, (*this)[count_ - 1]};

@@ -12,6 +12,7 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/finite_scores.hpp"
 #include "posenc/decode/run_reader.hpp"
 #include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -142,8 +143,12 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
                                   return block_scores<Rows>(q + c * dims, keys, dims);
                                 });
   };
-  if (rows_at_once(rows) == 4) return of_rows.template operator()<4>();
-  of_rows.template operator()<1>();
+  if (rows_at_once(rows) == 4)
+    of_rows.template operator()<4>();
+  else
+    of_rows.template operator()<1>();
+  if constexpr (head_codes<S>::has_factors)
+    finish_scores<T, S>(scores, scale, q, rows, padded_rows(rows), k);
 }
 
 /// sums[r] += sum_s weights[r][s] values[s] of Rows queries, for Width registers of each value.

@@ -18,6 +18,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/decode_products.hpp"
 #include "posenc/decode/dot_blocks.hpp"
+#include "posenc/decode/finite_scores.hpp"
 #include "posenc/decode/run_reader.hpp"
 #include "posenc/simd/lanes.hpp"
 
@@ -130,9 +131,13 @@ void dot_scores(float* scores, float scale, float const* q, std::size_t rows, au
           return block_dots<Rows>(first + c * registers, registers, keys, dims);
         });
   };
-  if (rows_at_once(rows) == 4) return of_rows.template operator()<4>();
-  if (rows == 2) return of_rows.template operator()<2>();
-  of_rows.template operator()<1>();
+  if (rows_at_once(rows) == 4)
+    of_rows.template operator()<4>();
+  else if (rows == 2)
+    of_rows.template operator()<2>();
+  else
+    of_rows.template operator()<1>();
+  finish_scores<float, F>(scores, scale, q, rows, padded_rows(rows), k);
 }
 
 }  // namespace posenc::detail

@@ -126,6 +126,7 @@ class run_reader {
   static constexpr bool is_scaled = scaled_format<S>;
 
  public:
+  static constexpr bool has_factors = codes::has_factors;
   run_reader(Heads const& cache, token_run const& run)
       : cache_(cache), run_(run), count_(rounded_up(run.count, AtOnce)), heads_(cache.heads()) {
     if constexpr (codes::decodes) {
@@ -134,7 +135,7 @@ class run_reader {
       for (std::size_t i = 0; i < count_; ++i)
         tokens_[i] = reinterpret_cast<element const*>(cache.codes(token(i), 0));
       if (heads_ > 1) stride_ = cache.codes(run.first, 1) - cache.codes(run.first, 0);
-      if constexpr (codes::has_factors && is_scaled) {
+      if constexpr (has_factors && is_scaled) {
         for (std::size_t i = 0; i < rounded_up(run.count, tile_tokens); ++i)
           scales_at(i) = cache.scales(token(i), 0);
         if (heads_ > 1) scale_stride_ = cache.scales(run.first, 1) - cache.scales(run.first, 0);
@@ -153,7 +154,7 @@ class run_reader {
   /// Calls act(head, i, block) for [from, to), in reading order. i: of the first token in the run.
   [[gnu::always_inline]] void read(std::size_t from, std::size_t to, auto const& act) {
     for (auto i = from; i < to; i += AtOnce) {
-      if constexpr (codes::has_factors && is_scaled) {
+      if constexpr (has_factors && is_scaled) {
         if (i + tile_tokens < run_.count) {
           for (std::size_t s = 0; s < AtOnce; ++s) prefetch_into_l1(scales_at(i + tile_tokens + s));
         }
@@ -161,19 +162,18 @@ class run_reader {
       for (std::size_t head = 0; head < heads_; ++head) act(head, i, at(i, head));
     }
   }
-  /// factors[tile_index(n)] = scale times the factor of a head of token from + n of the run.
+  /// factors[tile_index(n)] = the factor of a head of token from + n of the run.
   template <class T>
-  void find_factors([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t head, T scale,
+  void find_factors([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t head,
                     std::array<T, tile_tokens>& factors) const noexcept {
-    if constexpr (codes::has_factors && is_scaled) {
+    if constexpr (is_scaled) {
       auto const* const scales = scales_.data() + from;
       auto const of_head = static_cast<std::ptrdiff_t>(head) * scale_stride_;
 #pragma GCC unroll 8
       for (std::size_t n = 0; n < tile_tokens; ++n)
-        factors[n] = scale * cache_.format().factor(scales[n] + of_head);
+        factors[n] = cache_.format().factor(scales[n] + of_head);
     } else {
-      if constexpr (codes::has_factors) scale *= cache_.format().factor();
-      factors.fill(scale);
+      factors.fill(cache_.format().factor());
     }
   }
 
@@ -214,28 +214,34 @@ class run_reader {
   std::vector<float> decoded_;
 };
 
-/// Multiplies the scores or weights of a tile, tokens [from, end) of a run, by `scale` and by the
-/// factors of their tokens, in `rows` columns per head: to[n] = x[n] scale factor[n], with
-/// {to, x} = places(column, token, index). The factors of the next head are stored before those of
-/// this one are loaded: a register loaded from numbers stored one by one is a store-forwarding
-/// stall.
-template <std::floating_point T>
-[[gnu::always_inline]] inline void scale_tile(auto const& reader, token_run const& run,
+/// Multiplies the scores or weights of a tile, tokens [from, end) of a run, by the factors of their
+/// tokens, then by `scale`, in `rows` columns per head: to[n] = x[n] factor[n] scale, with {to, x}
+/// = places(column, token, index). In this order nothing overflows but what does for numbers too.
+/// The factors of the next head are stored before those of this one are loaded: a register loaded
+/// from numbers stored one by one is a store-forwarding stall.
+template <std::floating_point T, class Reader>
+[[gnu::always_inline]] inline void scale_tile(Reader const& reader, token_run const& run,
                                               std::size_t from, std::size_t end, std::size_t heads,
                                               std::size_t rows, T scale,
                                               auto const& places) noexcept {
   std::array<std::array<T, tile_tokens>, 2> factors;
   for (std::size_t next = 0; next <= heads; ++next) {
-    if (next < heads) reader.find_factors(from, next, scale, factors[next % 2]);
+    if constexpr (Reader::has_factors) {
+      if (next < heads) reader.find_factors(from, next, factors[next % 2]);
+    }
     auto const head = next - 1;
     for (auto c = head * rows; next > 0 && c < next * rows; ++c) {
       run.for_neighbours(from, end, [&](std::size_t token, std::size_t index, auto count) {
         auto const [to, x] = places(c, token, index);
         auto const* const of_tokens = factors[head % 2].data() + index;
         auto const whole = count / lanes<T>::size * lanes<T>::size;
-        for (std::size_t n = 0; n < whole; n += lanes<T>::size)
-          lanes<T>::store(to + n, lanes<T>::load(x + n) * lanes<T>::load(of_tokens + n));
-        for (auto n = whole; n < count; ++n) to[n] = x[n] * of_tokens[n];
+        for (std::size_t n = 0; n < whole; n += lanes<T>::size) {
+          auto scaled = lanes<T>::load(x + n);
+          if constexpr (Reader::has_factors) scaled = scaled * lanes<T>::load(of_tokens + n);
+          lanes<T>::store(to + n, scaled * typename lanes<T>::number(scale));
+        }
+        for (auto n = whole; n < count; ++n)
+          to[n] = (Reader::has_factors ? x[n] * of_tokens[n] : x[n]) * scale;
       });
     }
   }

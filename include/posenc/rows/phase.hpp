@@ -19,8 +19,6 @@ using cos_sin_values = cos_sin_numbers<double>;  ///< of one angle
 
 namespace detail {
 
-constexpr phase select(bool first, phase a, phase b) noexcept { return first ? a : b; }
-
 /// One phase and its double; phase_lanes.hpp has a register of them.
 struct scalar_phase {
   using bits = phase;
@@ -30,6 +28,7 @@ struct scalar_phase {
   }
   static constexpr bits as_bits(number x) noexcept { return detail::bit_cast<bits>(x); }
   static constexpr number as_number(bits x) noexcept { return detail::bit_cast<number>(x); }
+  static constexpr bits chosen(bool first, bits a, bits b) noexcept { return first ? a : b; }
   static constexpr number multiply_add(number a, number b, number c) noexcept {
     return detail::multiply_add(a, b, c);
   }
@@ -70,8 +69,8 @@ template <class Lanes>
   auto const quadrant = angle + bits(turn(3));  // in its two highest bits
   auto const swaps = (quadrant & bits(turn(2))) == bits(turn(2));
   auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
-  c = Lanes::as_number(select(swaps, sine, cosine));
-  s = Lanes::as_number(select(swaps, cosine, sine));
+  c = Lanes::as_number(Lanes::chosen(swaps, sine, cosine));
+  s = Lanes::as_number(Lanes::chosen(swaps, cosine, sine));
   auto const minus = bits(turn(1));
   c = Lanes::as_number(Lanes::as_bits(c) ^ ((quadrant + bits(turn(2))) & minus));
   s = Lanes::as_number(Lanes::as_bits(s) ^ (quadrant & minus));

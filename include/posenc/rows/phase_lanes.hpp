@@ -47,6 +47,10 @@ struct phase_register : lanes<Real> {
   static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
   static bits as_bits(number const& x) noexcept { return bits_as<phase>(x); }
   static number as_number(bits const& x) noexcept { return bits_as<double>(x); }
+  static bits chosen(typename bits::batch_bool_type const& first, bits const& a,
+                     bits const& b) noexcept {
+    return detail::chosen(first, a, b);
+  }
 
   static bits product_of_lower_halves(bits const& a, bits const& b) noexcept {
     if constexpr (requires { halves_product(a.data, b.data); }) {

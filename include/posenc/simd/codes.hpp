@@ -81,7 +81,7 @@ template <class U32>
     return choose(below(a, b), yes, no);
   } else {
     auto const i32 = [](U32 const& x) { return bits_as<std::int32_t>(x); };
-    return bits_as<std::uint32_t>(select(i32(a) < i32(b), i32(yes), i32(no)));
+    return bits_as<std::uint32_t>(chosen(i32(a) < i32(b), i32(yes), i32(no)));
   }
 }
 /// Within [least, most].

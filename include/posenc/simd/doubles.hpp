@@ -90,7 +90,7 @@ template <several_lanes Lanes, class Number>
   bits const exponent(std::uint64_t{0x7ff} << 52);
   auto const not_finite = (bits_as<std::uint64_t>(of) & exponent) == exponent;
   return bits_as<double>(
-      select(not_finite, bits_as<std::uint64_t>(otherwise), bits_as<std::uint64_t>(x)));
+      chosen(not_finite, bits_as<std::uint64_t>(otherwise), bits_as<std::uint64_t>(x)));
 }
 
 /// from - to[i] of a register of integers, if each is in [0, 2^52); else false.

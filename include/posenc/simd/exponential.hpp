@@ -109,7 +109,7 @@ requires has_registers<T>
       bits_as<word_of<T>>(x) - bits_of<T>(lowest + 1) < bits_of<T>(infinity - lowest);
   // The power is multiplied, not added as bits, so that NaN stays NaN.
   return bits_as<T>(
-      select(is_low, bits_of<T>(word_of<T>{0}), bits_as<word_of<T>>(series * parts.power)));
+      chosen(is_low, bits_of<T>(word_of<T>{0}), bits_as<word_of<T>>(series * parts.power)));
 }
 
 /// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), for x from the lowest exponent to 0. e^r - 1 is r + r^2
@@ -135,7 +135,7 @@ requires has_registers<T>
   auto const is_masked =
       bits_as<word>(x) == bits_of<T>(detail::bit_cast<word>(negative_infinity<T>));
   return bits_as<T>(
-      select(is_masked, bits_of<T>(word{0}), bits_of<T>(detail::bit_cast<word>(T{1}))));
+      chosen(is_masked, bits_of<T>(word{0}), bits_of<T>(detail::bit_cast<word>(T{1}))));
 }
 
 /// tanh x = -m / (2 + m) with m = e^(-2 |x|) - 1, and the sign of x: no difference cancels. m is

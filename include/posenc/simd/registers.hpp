@@ -65,6 +65,22 @@ Result bits_as(xsimd::batch<From, Arch> const& x) noexcept {
   // clang-format on
 }
 
+/// Of each lane a where `first` is true, else b.
+template <class T, class Arch>
+xsimd::batch<T, Arch> chosen(xsimd::batch_bool<T, Arch> const& first,
+                             xsimd::batch<T, Arch> const& a,
+                             xsimd::batch<T, Arch> const& b) noexcept {
+#if defined(__AVX512BW__) && !defined(__OPTIMIZE__)
+  // At -O0, g++'s intrinsics of AVX512BW are macros that take no batch, as xsimd 8.1 passes them.
+  if constexpr (sizeof(a) == 64 && sizeof(T) == 4)
+    return _mm512_mask_blend_epi32(first, b.data, a.data);
+  else if constexpr (sizeof(a) == 64 && sizeof(T) == 8)
+    return _mm512_mask_blend_epi64(first, b.data, a.data);
+  else
+#endif
+    return select(first, a, b);
+}
+
 /// A register of float or double, as wide as its type says: XSIMD_DEFAULT_ARCH may choose a
 /// narrower one than the CPU has.
 template <class Number, class Batch = xsimd::batch<Number>>

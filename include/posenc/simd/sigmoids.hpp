@@ -25,7 +25,7 @@ template <several_lanes Lanes, class Number>
   using bits = decltype(bits_as<std::uint64_t>(x));
   bits const sign(std::uint64_t{1} << 63), of_x = bits_as<std::uint64_t>(x);
   auto const e = exponential(Lanes(), bits_as<double>(of_x | sign));
-  auto const above = select((of_x & sign) == sign, bits_as<std::uint64_t>(e),
+  auto const above = chosen((of_x & sign) == sign, bits_as<std::uint64_t>(e),
                             bits(detail::bit_cast<std::uint64_t>(1.0)));
   return bits_as<double>(above) / (Number(1.0) + e);
 }
