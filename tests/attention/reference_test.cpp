@@ -177,6 +177,13 @@ TEST(reference_attention, agrees_with_attention_under_masks_and_options) {
   agrees_with_attention(encoding, {.mask = mask::causal & mask::sliding_window(3)});
   agrees_with_attention(encoding, {.mask = mask::chunked(4), .scale = 0.1});
   agrees_with_attention(encoding, {.keys_are_encoded = true});
+  auto biases = numbers::random<half>(4 * 70 * 70);
+  for (std::size_t i = 0; i < biases.size(); ++i)
+    if (i % 70 > 20 && i % 7 < 5) biases[i] = half(static_cast<float>(minus_infinity()));
+  given_mask const cells(biases.data(), {70, 4, 70});
+  agrees_with_attention(encoding, {.mask = mask::given(cells)});
+  agrees_with_attention(encoding, {.mask = mask::given(cells) & mask::window(30, 2)});
+  agrees_with_attention(soft_cap(0.5), {.mask = mask::given(cells) & mask::causal});
   tensors const x({7, 7, 2, 2, 4, 4});
   std::vector<std::size_t> const lengths{3, 4};
   std::vector<std::int64_t> const at{5, -2, 9, 9, 0, 1, 100};
@@ -387,6 +394,11 @@ TEST(reference_attention, a_key_that_is_not_a_number_stays_out_of_rows_that_do_n
   std::fill(x.k.end() - 4, x.k.end(), not_a_number());
   auto const outputs = reference(x, adaptive_temperature{});
   EXPECT_TRUE(std::equal(outputs.begin(), outputs.end() - 4, expected.begin()));
+  std::vector<float> cells(16);
+  for (std::size_t i = 3; i < 16; i += 4) cells[i] = static_cast<float>(minus_infinity());
+  auto const given =
+      reference(x, nope(), {.mask = mask::given(given_mask(cells.data(), {4, 1, 4}))});
+  EXPECT_TRUE(std::none_of(given.begin(), given.end(), [](double y) { return std::isnan(y); }));
 }
 
 /// Tokens of a full attention in another order: outputs are in that order.

@@ -119,8 +119,8 @@ struct mask_cells {
         first += i;
         break;
       }
-      if (first >= last) return token_range{0, 0};
-      for (;;) {  // ends at `first`
+      if (first >= last) return token_range{0, 0};  // or found beyond the last
+      for (;;) {                                    // ends at `first`
         auto const count = std::min(Cell::together, last - first);
         read<Cell>(row, {last - count, last}, some);
         for (auto i = Cell::any_seen(some) ? count : 0; i > 0; --i)
@@ -177,7 +177,7 @@ struct mask_cells {
     }
   }
 
-  /// The first cells of a range of keys, as many as fit; hidden ones follow the last.
+  /// The first cells of a range of keys, as many as fit. No one asks what follows the last.
   template <class Cell>
   void read(std::byte const* row, token_range keys, typename Cell::some& to) const noexcept {
     constexpr auto size = sizeof(typename Cell::bits);
@@ -203,14 +203,15 @@ struct mask_cells {
       std::memcpy(&to[i], &bytes, sizeof bytes);
     }
   }
-  /// `count` bits, at most 64, from one on, the first lowest. No byte beyond the last is read.
+  /// `count` bits, at most 64, from one on, the first lowest, and what else is in their bytes: no
+  /// byte beyond the last is read.
   static std::uint64_t word_of(std::byte const* row, std::size_t first,
                                std::size_t count) noexcept {
     auto const shift = first % 8;
     auto word = std::to_integer<std::uint64_t>(row[first / 8]) >> shift;
     for (std::size_t at = 8 - shift; at < count; at += 8)
       word |= std::to_integer<std::uint64_t>(row[(first + at) / 8]) << at;
-    return count < 64 ? word & ((std::uint64_t{1} << count) - 1) : word;
+    return word;
   }
 
   /// what(Cell, cells, elements) for the keys of a range, some at a time.
