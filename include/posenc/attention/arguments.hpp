@@ -118,6 +118,7 @@ struct attention_arguments {
   posenc::mask mask;
   position_list query_positions, key_positions;
   heads_view<float const> query_side, key_side;
+  bool keys_rise = true;  ///< the positions of keys, in each sequence
   counted_positions of_packed_queries = {}, of_packed_keys = {};
 };
 
@@ -217,6 +218,7 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   } else if (at.keys.empty()) {
     in.key_positions = position_list(0, keys);
   }
+  in.keys_rise = in.key_positions.is_counted() || mask.sequences_rise(in.key_positions.given());
   if (at.queries.empty() && mask.is_packed()) {
     std::vector<std::int64_t> memory;
     in.of_packed_queries.numbers =
