@@ -26,7 +26,8 @@
 // 2.7 + 2.8 + 0.4 (reading it once 2.8), int8 2.4 + 2.6 + 0.3 (1.5), int8 by dot products
 // 1.9 + 2.1 + 0.3. Of the time of the whole step, or of what is said:
 //     parts of 2048 keys, whose scores and weights stay in L2: one task 0.93 to 0.95, 2 tasks in
-//       turn 0.77 to 0.83, 8 tasks 0.50 to 0.54; 512, which is now so, level, and 0.82 on 16 threads
+//       turn 0.77 to 0.83, 8 tasks 0.50 to 0.54; 512, which is now so, level, and 0.82 on 16
+//       threads
 //     weights prefetched, by dots                            int8_static 0.92, others level
 //     caches in huge pages, as a caller may choose           0.91 to 0.97
 //     prefetches 512 bytes, 1 KiB, 4 KiB ahead; none, by dots     1.2, 1.06, 1.03; 2.1

@@ -41,7 +41,9 @@ struct cache {
     fill(k.data(), k.size()), fill(v.data(), v.size());
   }
   std::array<std::span<T const>, 2> parts() const { return {k, v}; }
-  posenc::heads_view<float const> query() const { return {q.data(), {queries, heads, attended_dim}}; }
+  posenc::heads_view<float const> query() const {
+    return {q.data(), {queries, heads, attended_dim}};
+  }
   posenc::heads_view<T const> view(std::vector<T> const& of) const {
     return {of.data(), {keys, kv_heads, attended_dim}};
   }
