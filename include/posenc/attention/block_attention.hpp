@@ -10,6 +10,7 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/block_memory.hpp"
+#include "posenc/attention/checked_call.hpp"
 #include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/few_products.hpp"
 #include "posenc/attention/key_parts.hpp"
