@@ -11,8 +11,8 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/block_memory.hpp"
 #include "posenc/attention/dense_heads.hpp"
-#include "posenc/attention/key_parts.hpp"
 #include "posenc/attention/few_products.hpp"
+#include "posenc/attention/key_parts.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/attention/work.hpp"
@@ -148,11 +148,10 @@ class block_attention {
         return inverse_temperature_of(
             encoding, statistics_of(plain, max, row.head, given_.query_positions[row.query]));
       };
-      auto const e =
-          acts_on_softmax<typename Call::encoding_type> && temperature
-              ? exponentiate<acts_on_softmax<typename Call::encoding_type>>(
-                    row.scores, memory_.exponentials, beta)
-              : exponentiate<false>(row.scores, memory_.exponentials, beta);
+      auto const e = acts_on_softmax<typename Call::encoding_type> && temperature
+                         ? exponentiate<acts_on_softmax<typename Call::encoding_type>>(
+                               row.scores, memory_.exponentials, beta)
+                         : exponentiate<false>(row.scores, memory_.exponentials, beta);
       if (e.numbers != row.scores.data())
         std::copy_n(e.numbers, row.scores.size(), row.scores.data());
       if (!is_finite(e.sum.sum)) scores_.clear_hidden(row);

@@ -53,8 +53,7 @@ class attention_call : detail::kept_positions, public detail::checked_call<Q, K,
                  attention_records<detail::arithmetic_of<Q>> const& records = {})
       : kept_positions{std::move(options.query_positions), std::move(options.key_positions)},
         base("attention_call", q, k, v, outputs, encoding, options,
-             {this->of_queries, this->of_keys, options.keys_are_encoded}, keeps(records),
-             nullptr) {
+             {this->of_queries, this->of_keys, options.keys_are_encoded}, keeps(records), nullptr) {
     check(q, k, v, outputs, records);
   }
   /// With positions that are viewed, in place of the options'.
@@ -114,8 +113,8 @@ void attend(tasks<Executor> const& split, std::span<Call const> calls,
 
 /// The same in one of the workers, all of which call it with equal arguments and the same memory.
 /// Outputs are whole when all have returned. Errors of arguments are thrown by every worker, behind
-/// the first barrier, so that none waits for another: also where the workers' arguments differ. What
-/// the encoding throws is thrown by the worker that met it, behind the last barrier.
+/// the first barrier, so that none waits for another: also where the workers' arguments differ.
+/// What the encoding throws is thrown by the worker that met it, behind the last barrier.
 template <class Barrier, class Call>
 void attend(worker<Barrier> const& self, std::span<Call const> calls, std::span<std::byte> memory) {
   detail::shared_memory<Call> const shared(calls, self.count(), memory.data());
