@@ -77,8 +77,15 @@ checked_heads source_of(char const* function, char const* name, posenc1_heads co
                                : checked({function, name}, view, shape, false);
 }
 
+/// Tokens without a slot have no weight; what is looked at for them is one that has, lest unwritten
+/// memory makes outputs NaN, which then are summed anew.
 stored_heads from_head(checked_heads const& heads, std::size_t first) noexcept {
   auto result = heads.stored();
+  if (auto const* const slots = result.codes.slots; slots != nullptr) {
+    auto const* const there = std::find_if(slots, slots + heads.codes.tokens,
+                                           [](std::int64_t slot) { return slot >= 0; });
+    if (there != slots + heads.codes.tokens) result.codes.absent = result.scales.absent = *there;
+  }
   for (auto* at : {&result.codes, &result.scales})
     if (at->data != nullptr) at->data += static_cast<std::ptrdiff_t>(first) * at->head;
   return result;
@@ -273,7 +280,10 @@ std::size_t bytes_of(char const* function, posenc1_attention const* attentions, 
     plans.push_back(shape_of(function, a, 0, std::numeric_limits<std::size_t>::max()));
   shared_memory const shared(count, workers, nullptr);
   require_size(function, shared.bytes);
-  auto const rest = count == 0 ? 0 : functions_in_use().bytes(plans.data(), count, workers);
+  std::size_t rest = 0;
+  in_name_of(function, [&] {
+    if (count != 0) rest = functions_in_use().bytes(plans.data(), count, workers);
+  });
   require_size(function, rest);
   require_size(function, rest > std::numeric_limits<std::size_t>::max() - shared.bytes
                              ? rest
@@ -335,9 +345,11 @@ posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size
     constexpr auto function = "posenc1_attention_memory";
     require_given(function, attention, bytes);
     auto const plan = shape_of(function, *attention, first, last);
-    auto const needed = functions_in_use().bytes(&plan, 1, 1);
-    require_size(function, needed);
-    *bytes = needed;
+    in_name_of(function, [&] {
+      auto const needed = functions_in_use().bytes(&plan, 1, 1);
+      require_size(function, needed);
+      *bytes = needed;
+    });
   });
 }
 

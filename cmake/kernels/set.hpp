@@ -38,16 +38,21 @@ struct places {
   std::int64_t const* slots = nullptr;  ///< null: token t is in slot t
   std::size_t page_tokens = 0;          ///< 0: all tokens are in one page
   int log2 = -1;                        ///< of page_tokens; negative: no integer
+  std::int64_t absent = 0;              ///< the slot that is looked at for a token that has none
 
   /// Not where there is no memory. (Inlined: sets share no function.)
   [[gnu::always_inline]] bool has(std::size_t t) const noexcept {
     return data != nullptr && (slots == nullptr || slots[t] >= 0);
   }
-  /// The first head of a token that has a slot.
+  /// The first head of a token.
   [[gnu::always_inline]] char* at(std::size_t t) const noexcept {
     // Volatile, or clang loads a whole block with a mask, which qemu 7.2 refuses from null.
     auto const volatile* const all = slots;
-    auto slot = all == nullptr ? t : static_cast<std::size_t>(all[t]);
+    auto slot = t;
+    if (all != nullptr) {
+      auto const given = all[t];
+      slot = static_cast<std::size_t>(given < 0 ? absent : given);
+    }
     if (page_tokens == 0) return data + static_cast<std::ptrdiff_t>(slot) * token;
     auto const of_page = log2 >= 0 ? slot >> log2 : slot / page_tokens;
     slot -= of_page * page_tokens;

@@ -128,9 +128,15 @@ class planned_calls {
       if (numbers == nullptr) return {};
       return {static_cast<Real*>(numbers) + at, heads * plan.query_tokens * a.tokens};
     };
+    // Where queries outnumber keys, attention asks for positions, which the bytes do not depend on.
+    bool const unknown = !sized && plan.query_tokens > a.tokens;
+    std::unique_ptr<std::int64_t[]> const any(
+        unknown ? new std::int64_t[plan.query_tokens]() : nullptr);
     auto const positions = [&](std::int64_t const* given, std::size_t count) {
       return posenc::positions_view(given, given == nullptr || !sized ? 0 : count);
     };
+    auto const of_queries = unknown ? posenc::positions_view(any.get(), plan.query_tokens)
+                                    : positions(a.query_positions, plan.query_tokens);
     auto const view = [&]<class Format>(stored_heads const& s, std::size_t tokens, std::size_t of,
                                         std::size_t dim, Format*) {
       return heads_of<Real, Format>(s, {tokens, of, dim});
@@ -143,8 +149,7 @@ class planned_calls {
              view(plan.values, a.tokens, plan.kv_heads, plan.value_dim, read),
              view(plan.outputs, plan.query_tokens, heads, plan.value_dim, written), rules_[count_],
              {.mask = rules_[count_].mask(), .scale = plan.scale},
-             {positions(a.query_positions, plan.query_tokens), positions(a.key_positions, a.tokens),
-              true},
+             {of_queries, positions(a.key_positions, a.tokens), true},
              {{has_sums_apart(plan) ? sums_ : a.log_sum_exp,
                a.log_sum_exp == nullptr ? 0 : heads * plan.query_tokens},
               record(a.scores),
