@@ -1,33 +1,51 @@
-// The C API: attention. Checks its arguments, in O(tokens), and hands a plan to the set.
+// The C API: attention. Checks its arguments, in O(tokens), and hands plans to the set.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "checked.hpp"
+#include "checked_attention.hpp"
 #include "handles.hpp"
+#include "posenc/core/scratch.hpp"
 
 namespace posenc_kernels {
 namespace {
 
-struct attention_shape {
-  char const* function;
-  std::size_t kv_heads, group, value_dim, first, last;
-  bool doubles, encoded, has_slots;
-};
+attention_functions const& functions_in_use() {
+  auto const& set = chosen_set();
+  return *(set.attention != nullptr ? set.attention : set.fewer->attention);
+}
 
-attention_shape checked_shape(char const* function, posenc1_attention const& a, std::size_t first,
-                              std::size_t last) {
+/// Those of kv heads [first, last), with what decides the memory.
+attention_plan shape_of(char const* function, posenc1_attention const& a, std::size_t first,
+                        std::size_t last) {
   auto const kv_heads = a.kv_heads == 0 ? a.heads : a.kv_heads;
   auto const value_dim = a.value_dim == 0 ? a.head_dim : a.value_dim;
+  auto const queries = std::max<std::size_t>(a.query_tokens, 1);
   require_dim(function, "heads", a.heads);
   require_dim(function, "head_dim", a.head_dim);
   require_dim(function, "value_dim", value_dim);
-  require(a.heads % kv_heads == 0, function, ": heads must be a multiple of kv_heads, got ",
-          a.heads, " and ", kv_heads);
+  require(a.heads % kv_heads == 0, function, ": kv_heads must divide heads, got ", kv_heads,
+          " kv heads for ", a.heads, " heads");
   require(first <= std::min(last, kv_heads), function,
           ": first must be at most last and the number of kv_heads, got ", first, " and ", last,
           " of ", kv_heads);
+  auto const dim = std::max(a.head_dim, value_dim);
+  std::size_t numbers = 0;
+  for (auto const tokens : {queries, a.tokens})
+    require(multiply(tokens, a.heads, numbers) && multiply(numbers, dim, numbers) &&
+                static_cast<std::uint64_t>(numbers) >> 54 == 0,
+            function, ": heads must fit into memory, got ", tokens, " tokens of ", a.heads);
   bool const k_cache = a.key_cache.data != nullptr, v_cache = a.value_cache.data != nullptr;
   std::uint32_t const floats = POSENC1_F32;
   auto const q = bits_of(a.queries.type), o = bits_of(a.outputs.type),
@@ -36,58 +54,19 @@ attention_shape checked_shape(char const* function, posenc1_attention const& a, 
   require(std::max({q, k, v, o}) < types, function,
           ": types of queries, keys, values and outputs must be ones of the header, got ", q, ", ",
           k, ", ", v, " and ", o);
-  bool const doubles = q == POSENC1_F64;
   for (auto const type : {k, v, o})
-    require((type == POSENC1_F64) == doubles, function,
+    require((type == POSENC1_F64) == (q == POSENC1_F64), function,
             ": queries, keys, values and outputs must be doubles alone or not at all, got types ",
             q, ", ", k, ", ", v, " and ", o, "; caches are floats");
-  bool const has_slots = (k_cache ? a.key_cache.slots : a.keys.slots) != nullptr ||
-                         (v_cache ? a.value_cache.slots : a.values.slots) != nullptr;
-  return {
-      function, kv_heads,           a.heads / kv_heads, value_dim, first, std::min(last, kv_heads),
-      doubles,  k_cache || v_cache, has_slots};
+  attention_plan plan{};
+  plan.given = &a;
+  plan.outputs.format = o;
+  plan.query_tokens = queries, plan.first_kv_head = first;
+  plan.kv_heads = std::min(last, kv_heads) - first, plan.group = a.heads / kv_heads;
+  plan.value_dim = value_dim;
+  plan.scale = is_zero(a.scale) ? 1 / std::sqrt(static_cast<double>(a.head_dim)) : a.scale;
+  return plan;
 }
-
-/// Where posenc1_attend works, in the memory of the caller.
-struct workspace {
-  static constexpr std::uintptr_t line = 64;  // each part begins a cache line
-  attention_plan::workspace numbers;
-  std::int64_t *keys, *values;  ///< the slots of tokens that have both, if there are slots
-  std::uintptr_t end;
-
-  workspace(attention_shape const& shape, posenc1_attention const& a, void* memory)
-      : end(reinterpret_cast<std::uintptr_t>(memory)) {
-    auto const part = [&](std::size_t rows, std::size_t of_row, std::size_t size) {
-      auto const first = (end + line - 1) / line * line;
-      std::uintptr_t bytes = 0;
-      require(multiply<std::uintptr_t>(rows, of_row, bytes) &&
-                  multiply<std::uintptr_t>(bytes, size, bytes) &&
-                  static_cast<std::uint64_t>(bytes) >> 56 == 0,
-              shape.function, ": scores must fit into memory, got ", rows, " of ", of_row);
-      end = first + bytes;
-      return reinterpret_cast<void*>(first);
-    };
-    auto const size = shape.doubles ? sizeof(double) : sizeof(float),
-               by_fours = (shape.last - shape.first) *
-                          ((shape.group + 3) / 4 * 4);  // products may pad a group
-    auto const columns = (shape.last - shape.first) * shape.group;
-    numbers.queries = part(by_fours, a.head_dim, size);
-    numbers.scores = part(columns, a.tokens, size);
-    numbers.near = part(by_fours, numbers.near_tokens, size);
-    numbers.outputs = part(columns, shape.value_dim, size);
-    numbers.sums = part(by_fours, shape.value_dim, size);
-    auto const near = shape.encoded ? numbers.near_tokens : 0;
-    numbers.few = part(near, shape.group, size);
-    numbers.decoded = static_cast<float*>(part(near, std::max(a.head_dim, shape.value_dim), size));
-    for (auto* slots : {&keys, &values})
-      *slots =
-          static_cast<std::int64_t*>(part(shape.has_slots ? a.tokens : 0, 1, sizeof(std::int64_t)));
-  }
-
-  static std::size_t bytes(attention_shape const& shape, posenc1_attention const& a) {
-    return workspace(shape, a, nullptr).end + line - 1;  // which begins anywhere
-  }
-};
 
 checked_heads source_of(char const* function, char const* name, posenc1_heads const& view,
                         char const* cache_name, posenc1_cache const& cache,
@@ -98,82 +77,261 @@ checked_heads source_of(char const* function, char const* name, posenc1_heads co
                                : checked({function, name}, view, shape, false);
 }
 
+/// Tokens without a slot have no weight; what is looked at for them is one that has, lest unwritten
+/// memory makes outputs NaN, which then are summed anew.
 stored_heads from_head(checked_heads const& heads, std::size_t first) noexcept {
   auto result = heads.stored();
+  if (auto const* const slots = result.codes.slots; slots != nullptr) {
+    auto const* const there = std::find_if(slots, slots + heads.codes.tokens,
+                                           [](std::int64_t slot) { return slot >= 0; });
+    if (there != slots + heads.codes.tokens) result.codes.absent = result.scales.absent = *there;
+  }
   for (auto* at : {&result.codes, &result.scales})
     if (at->data != nullptr) at->data += static_cast<std::ptrdiff_t>(first) * at->head;
   return result;
 }
 
-posenc::memory_range memory_of(auto const* array, std::size_t count) noexcept {
+posenc::memory_range memory_of(void const* array, std::size_t bytes) noexcept {
   auto const first = reinterpret_cast<std::uintptr_t>(array);
-  return {first, array == nullptr ? first : first + count * sizeof *array};
+  return {first, array == nullptr ? first : first + bytes};
 }
 
-void attend(char const* function, posenc1_attention const& a, std::size_t first, std::size_t last) {
-  auto const& set = chosen_set();
-  auto const shape = checked_shape(function, a, first, last);
+/// used: the memory of the call.
+attention_plan plan_of(char const* function, posenc1_attention const& a, std::size_t first,
+                       std::size_t last, posenc::memory_range used) {
+  auto plan = shape_of(function, a, first, last);
+  check_rules(function, a);
   require(a.queries.slots == nullptr && a.outputs.slots == nullptr, function,
           ": queries and outputs must have no slots");
-  require(posenc::is_finite(shape.doubles ? a.scale : double{static_cast<float>(a.scale)}),
-          function, ": scale must be finite, got ", a.scale);
-
   auto const queries =
-      checked({function, "queries"}, a.queries, {1, 1, a.heads, a.head_dim}, false);
+      checked({function, "queries"}, a.queries, {1, plan.query_tokens, a.heads, a.head_dim}, false);
   auto const outputs =
-      checked({function, "outputs"}, a.outputs, {1, 1, a.heads, shape.value_dim}, true);
+      checked({function, "outputs"}, a.outputs, {1, plan.query_tokens, a.heads, plan.value_dim}, true);
   checked_heads keys{}, values{};  // of no tokens: nowhere
   if (a.tokens != 0) {
+    auto const kv_heads = a.heads / plan.group;
     keys = source_of(function, "keys", a.keys, "key_cache", a.key_cache,
-                     {1, a.tokens, shape.kv_heads, a.head_dim});
+                     {1, a.tokens, kv_heads, a.head_dim});
     values = source_of(function, "values", a.values, "value_cache", a.value_cache,
-                       {1, a.tokens, shape.kv_heads, shape.value_dim});
+                       {1, a.tokens, kv_heads, plan.value_dim});
     require(keys.layout == bits_of(a.queries.layout), function,
             ": queries and keys must have one layout, got ", bits_of(a.queries.layout), " and ",
             keys.layout);
   }
-  auto const needed = workspace::bytes(shape, a);
-  require(a.memory != nullptr && a.memory_bytes >= needed, function, ": memory must have ", needed,
-          " bytes, as posenc1_attention_memory says, got ", a.memory_bytes);
-  auto const work = reinterpret_cast<std::uintptr_t>(a.memory);
-  posenc::memory_range const used{work, work + needed};
-  bool overlaps = outputs.overlaps(used);
-  for (checked_heads const* read : {&queries, &std::as_const(keys), &std::as_const(values)})
-    overlaps = overlaps || read->overlaps(used) || read->overlaps(outputs);
-  for (auto const& read : {memory_of(a.sinks, a.heads), memory_of(keys.codes.at.slots, a.tokens),
-                           memory_of(values.codes.at.slots, a.tokens)})
-    overlaps = overlaps || overlap(used, read) || outputs.overlaps(read);
-  require(!overlaps, function, ": outputs and memory must overlap nothing");
-  if (shape.first == shape.last) return;
-
-  workspace const space(shape, a, a.memory);
-  attention_plan plan{
-      .queries = from_head(queries, first * shape.group),
-      .outputs = from_head(outputs, first * shape.group),
-      .keys = from_head(keys, first),
-      .values = from_head(values, first),
-      .tokens = a.tokens,
-      .kv_heads = shape.last - shape.first,
-      .group = shape.group,
-      .head_dim = a.head_dim,
-      .value_dim = shape.value_dim,
-      .scale = is_zero(a.scale) ? 1 / std::sqrt(static_cast<double>(a.head_dim)) : a.scale,
-      .sinks = a.sinks == nullptr ? nullptr : a.sinks + first * shape.group,
-      .memory = space.numbers};
-  if (shape.has_slots) {
-    auto const slot = [](places const& at, std::size_t t) {
-      return at.slots == nullptr ? static_cast<std::int64_t>(t) : at.slots[t];
-    };
-    plan.tokens = 0;
-    for (std::size_t t = 0; t < a.tokens; ++t) {
-      auto const key = slot(keys.codes.at, t), value = slot(values.codes.at, t);
-      if (key < 0 || value < 0) continue;
-      space.keys[plan.tokens] = key, space.values[plan.tokens++] = value;
-    }
-    plan.keys.codes.slots = plan.keys.scales.slots = space.keys;
-    plan.values.codes.slots = plan.values.scales.slots = space.values;
+  std::size_t const real = plan.outputs.format == POSENC1_F64 ? 8 : 4;
+  std::size_t rows = plan.query_tokens * a.heads, cells = 0;
+  require((a.scores == nullptr && a.weights == nullptr) ||
+              (multiply(rows, a.tokens, cells) && static_cast<std::uint64_t>(cells) >> 54 == 0),
+          function, ": scores must fit into memory, got ", rows, " of ", a.tokens);
+  require_aligned(function, "log_sum_exp", a.log_sum_exp, sizeof(double));
+  require_aligned(function, "scores", a.scores, real);
+  require_aligned(function, "weights", a.weights, real);
+  posenc::memory_range const written[] = {used, memory_of(a.log_sum_exp, rows * sizeof(double)),
+                                          memory_of(a.scores, cells * real),
+                                          memory_of(a.weights, cells * real)};
+  posenc::memory_range const nowhere{};
+  auto const cells_at = [&](char const* name, posenc1_cells const& some) {
+    return some.data == nullptr ? nowhere
+                                : checked({function, name}, some, a, plan.query_tokens);
+  };
+  auto const numbers = [&](double const* array) { return memory_of(array, a.heads * sizeof *array); };
+  posenc::memory_range const read[] = {
+      cells_at("mask", a.mask), cells_at("bias", a.bias), numbers(a.sinks), numbers(a.slopes),
+      numbers(a.mask.slopes), numbers(a.bias.slopes), numbers(a.temperature.scales),
+      numbers(a.temperature.biases), memory_of(keys.codes.at.slots, a.tokens * 8),
+      memory_of(values.codes.at.slots, a.tokens * 8), memory_of(a.key_positions, a.tokens * 8),
+      memory_of(a.query_positions, plan.query_tokens * 8)};
+  bool overlaps = false;
+  for (auto const* one = written; one != std::end(written); ++one) {
+    for (auto const* other = written; other != one; ++other)
+      overlaps = overlaps || overlap(*one, *other);
+    for (auto const& other : read) overlaps = overlaps || overlap(*one, other);
+    for (checked_heads const* heads : {&outputs, &queries, &std::as_const(keys), &std::as_const(values)})
+      overlaps = overlaps || heads->overlaps(*one);
   }
-  (set.attend != nullptr ? set.attend : set.fewer->attend)(plan);
+  for (auto const& other : read) overlaps = overlaps || outputs.overlaps(other);
+  for (checked_heads const* heads : {&queries, &std::as_const(keys), &std::as_const(values)})
+    overlaps = overlaps || heads->overlaps(outputs);
+  require(!overlaps, function, ": outputs and memory must overlap nothing");
+  plan.queries = from_head(queries, plan.first_head());
+  plan.outputs = from_head(outputs, plan.first_head());
+  plan.keys = from_head(keys, first), plan.values = from_head(values, first);
+  for (auto* cache : {&plan.keys, &plan.values})
+    cache->multiplies_codes = a.dot_products != 0 && has_codes(static_cast<std::uint32_t>(cache->format));
+  return plan;
+}
+
+/// Calls act(); what posenc's attention throws is said of this function.
+void in_name_of(char const* function, auto const& act) {
+  try {
+    act();
+  } catch (std::invalid_argument const& error) {
+    std::string_view sentence(error.what());
+    for (std::string_view const prefix : {"posenc: ", "attention_call: ", "attend: "})
+      if (sentence.starts_with(prefix)) sentence.remove_prefix(prefix.size());
+    if (sentence.starts_with(function)) throw;
+    posenc::detail::refuse(function, ": ", sentence);
+  }
+}
+
+void require_memory(char const* function, char const* size_of, std::size_t needed,
+                    void const* memory, std::size_t bytes) {
+  require(memory != nullptr && bytes >= needed, function, ": memory must have ", needed,
+          " bytes, as ", size_of, " says, got ", bytes);
+}
+void require_size(char const* function, std::size_t bytes) {
+  require(bytes != std::numeric_limits<std::size_t>::max(), function,
+          ": scores must fit into memory, got more");
+}
+
+void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
+  constexpr auto function = "posenc1_attend";
+  auto const& of_set = functions_in_use();
+  auto const memory = reinterpret_cast<std::uintptr_t>(a.memory);
+  auto const plan =
+      plan_of(function, a, first, last,
+              {memory, memory + std::min<std::uintptr_t>(
+                                    a.memory_bytes, std::numeric_limits<std::uintptr_t>::max() - memory)});
+  if (plan.kv_heads == 0) return;
+  attention_team const alone{0, 1, a.memory, a.memory == nullptr ? 0 : a.memory_bytes,
+                             [](void*) {}, nullptr};
+  if (of_set.attend(&plan, 1, alone)) return;
+  require_memory(function, "posenc1_attention_memory", of_set.bytes(&plan, 1, 1), nullptr,
+                 a.memory_bytes);
+}
+
+/// What the workers of a call share beside the memory of the set's own.
+struct shared_memory {
+  std::uint64_t* marks;     ///< [workers], of their arguments
+  attention_plan* plans;    ///< [workers][count]
+  std::byte* rest;
+  std::size_t bytes;        ///< before the rest
+
+  shared_memory(std::size_t count, std::size_t workers, void* memory) {
+    posenc::detail::scratch all = memory == nullptr ? posenc::detail::scratch()
+                                                    : posenc::detail::scratch(memory);
+    marks = all.take<std::uint64_t>(workers);
+    plans = all.take<attention_plan>(workers, count);
+    rest = all.take<std::byte>(0);
+    bytes = all.bytes();
+  }
+};
+
+/// Of equal arguments, and a worker.
+std::uint64_t mark_of(posenc1_attention const* attentions, std::size_t count,
+                      posenc1_worker const& worker, std::size_t index) noexcept {
+  std::uint64_t mark = 0x9e37'79b9'7f4a'7c15u;
+  auto const add = [&](auto const&... values) {
+    auto const one = [&](auto const& value) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof value);
+      mark = (mark ^ bits) * 0xff51'afd7'ed55'8ccdu;
+      mark ^= mark >> 32;
+    };
+    (one(values), ...);
+  };
+  auto const heads = [&](posenc1_heads const& h) {
+    add(h.data, h.type, h.token_stride, h.head_stride, h.slots, h.page_tokens);
+  };
+  auto const cache = [&](posenc1_cache const& c) {
+    add(c.data, c.format, c.token_stride, c.head_stride, c.slots, c.page_tokens, c.scales, c.scale);
+  };
+  add(index, count, worker.count, worker.memory_bytes);
+  for (auto const& a : std::span(attentions, count)) {
+    heads(a.queries), heads(a.outputs), heads(a.keys), heads(a.values);
+    cache(a.key_cache), cache(a.value_cache);
+    add(a.tokens, a.heads, a.kv_heads, a.head_dim, a.value_dim, a.scale, a.sinks, a.query_tokens,
+        a.query_positions, a.key_positions, a.causal, a.dot_products, a.behind, a.ahead, a.chunk,
+        a.mask.data, a.mask.type, a.mask.query_stride, a.bias.data, a.bias.type, a.slopes, a.cap,
+        a.temperature.rule, a.temperature.length, a.log_sum_exp, a.scores, a.weights);
+  }
+  return mark | 1;
+}
+
+/// One worker on its way through the barriers.
+struct worker_on_the_way {
+  posenc1_attention const* attentions;
+  std::size_t count;
+  posenc1_worker given;
+  std::uint64_t* marks = nullptr;
+  bool has_waited = false;
+
+  void call_barrier() {
+    has_waited = true;
+    if (given.barrier != nullptr) given.barrier(given.barrier_argument);
+  }
+  /// The first time, finds out whether all workers are here with equal arguments.
+  void wait() {
+    bool const is_first = !has_waited;
+    call_barrier();
+    for (std::size_t i = 0; is_first && i < given.count; ++i)
+      require(marks[i] == mark_of(attentions, count, given, i),
+              "posenc1_attend_as: workers must be ", given.count,
+              ", with indices of their own and equal arguments without an error, got others");
+  }
+};
+
+constexpr auto attend_as_function = "posenc1_attend_as";
+
+std::size_t bytes_of(char const* function, posenc1_attention const* attentions, std::size_t count,
+                     std::size_t workers) {
+  std::vector<attention_plan> plans;
+  for (auto const& a : std::span(attentions, count))
+    plans.push_back(shape_of(function, a, 0, std::numeric_limits<std::size_t>::max()));
+  shared_memory const shared(count, workers, nullptr);
+  require_size(function, shared.bytes);
+  std::size_t rest = 0;
+  in_name_of(function, [&] {
+    if (count != 0) rest = functions_in_use().bytes(plans.data(), count, workers);
+  });
+  require_size(function, rest);
+  require_size(function, rest > std::numeric_limits<std::size_t>::max() - shared.bytes
+                             ? rest
+                             : rest + shared.bytes);
+  return rest + shared.bytes;
+}
+
+void attend_as(worker_on_the_way& self) {
+  constexpr auto function = attend_as_function;
+  auto const& given = self.given;
+  require(given.index < given.count, function, ": index must be below count, got ", given.index,
+          " of ", given.count);
+  require(given.count == 1 || given.barrier != nullptr, function,
+          ": there must be a barrier for ", given.count, " workers, got null");
+  if (self.count == 0) return self.call_barrier();
+  shared_memory const sizes(self.count, given.count, nullptr);
+  auto const refuse_memory = [&] {
+    require_memory(function, "posenc1_attention_memory_of",
+                   bytes_of(function, self.attentions, self.count, given.count), nullptr,
+                   given.memory_bytes);
+  };
+  if (given.memory == nullptr || given.memory_bytes < sizes.bytes) refuse_memory();
+  auto const memory = reinterpret_cast<std::uintptr_t>(given.memory);
+  posenc::memory_range const used{memory, memory + given.memory_bytes};
+  shared_memory const shared(self.count, given.count, given.memory);
+  auto* const plans = shared.plans + given.index * self.count;
+  auto const& of_set = functions_in_use();
+  for (std::size_t i = 0; i < self.count; ++i) {
+    ::new (plans + i) attention_plan(plan_of(function, self.attentions[i], 0,
+                                             std::numeric_limits<std::size_t>::max(), used));
+    require((plans[i].outputs.format == POSENC1_F64) == (plans->outputs.format == POSENC1_F64),
+            function, ": sequences must be of doubles alone or not at all");
+  }
+  self.marks = shared.marks;
+  auto& mark = shared.marks[given.index];
+  mark = mark_of(self.attentions, self.count, given, given.index);
+  auto const before_rest = static_cast<std::size_t>(shared.rest - static_cast<std::byte*>(given.memory));
+  attention_team const team{given.index,
+                            given.count,
+                            shared.rest,
+                            given.memory_bytes - before_rest,
+                            [](void* way) { static_cast<worker_on_the_way*>(way)->wait(); },
+                            &self};
+  struct unmarked {  // when it leaves
+    std::uint64_t& mark;
+    ~unmarked() { mark = 0; }
+  } const on_leaving{mark};
+  if (!of_set.attend(plans, self.count, team)) refuse_memory();
 }
 
 }  // namespace
@@ -186,7 +344,12 @@ posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size
   return guarded([&] {
     constexpr auto function = "posenc1_attention_memory";
     require_given(function, attention, bytes);
-    *bytes = workspace::bytes(checked_shape(function, *attention, first, last), *attention);
+    auto const plan = shape_of(function, *attention, first, last);
+    in_name_of(function, [&] {
+      auto const needed = functions_in_use().bytes(&plan, 1, 1);
+      require_size(function, needed);
+      *bytes = needed;
+    });
   });
 }
 
@@ -194,6 +357,33 @@ posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, 
   return guarded([&] {
     constexpr auto function = "posenc1_attend";
     require_given(function, attention);
-    posenc_kernels::attend(function, *attention, first, last);
+    in_name_of(function, [&] { posenc_kernels::attend(*attention, first, last); });
+  });
+}
+
+posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, size_t count,
+                                           size_t workers, size_t* bytes) {
+  return guarded([&] {
+    constexpr auto function = "posenc1_attention_memory_of";
+    require_given(function, bytes);
+    require(count == 0 || attentions != nullptr, function, ": attentions must not be null");
+    *bytes = bytes_of(function, attentions, count, std::max<std::size_t>(workers, 1));
+  });
+}
+
+posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
+                                 posenc1_worker const* worker) {
+  return guarded([&] {
+    require_given(attend_as_function, worker);
+    worker_on_the_way self{attentions, count, *worker};
+    self.given.count = std::max<std::size_t>(self.given.count, 1);
+    try {
+      require(count == 0 || attentions != nullptr, attend_as_function,
+              ": attentions must not be null");
+      in_name_of(attend_as_function, [&] { attend_as(self); });
+    } catch (...) {
+      if (!self.has_waited) self.call_barrier();
+      throw;
+    }
   });
 }

@@ -76,7 +76,7 @@ using layout_of = std::tuple_element_t<I, std::tuple<halves, interleaved>>;
 
 #if defined(POSENC_KERNELS_FEWER)
 constexpr bool only_bfloat16 = true;
-constexpr attend_function* attend = nullptr;
+constexpr attention_functions const* attention = nullptr;
 constexpr step_function* step = nullptr;
 #else
 constexpr bool only_bfloat16 = false;
@@ -154,7 +154,7 @@ instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .fewer = POSENC_KERNELS_FEWER_SET,
     .rotate = functions.data(),
     .rotate_one_token = one_token_functions.data(),
-    .attend = attend,
+    .attention = attention,
     .step = step,
     .make_rows = make_rows,
     .destroy_rows = destroy_rows,

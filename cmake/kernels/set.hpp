@@ -38,16 +38,21 @@ struct places {
   std::int64_t const* slots = nullptr;  ///< null: token t is in slot t
   std::size_t page_tokens = 0;          ///< 0: all tokens are in one page
   int log2 = -1;                        ///< of page_tokens; negative: no integer
+  std::int64_t absent = 0;              ///< the slot that is looked at for a token that has none
 
   /// Not where there is no memory. (Inlined: sets share no function.)
   [[gnu::always_inline]] bool has(std::size_t t) const noexcept {
     return data != nullptr && (slots == nullptr || slots[t] >= 0);
   }
-  /// The first head of a token that has a slot.
+  /// The first head of a token.
   [[gnu::always_inline]] char* at(std::size_t t) const noexcept {
     // Volatile, or clang loads a whole block with a mask, which qemu 7.2 refuses from null.
     auto const volatile* const all = slots;
-    auto slot = all == nullptr ? t : static_cast<std::size_t>(all[t]);
+    auto slot = t;
+    if (all != nullptr) {
+      auto const given = all[t];
+      slot = static_cast<std::size_t>(given < 0 ? absent : given);
+    }
     if (page_tokens == 0) return data + static_cast<std::ptrdiff_t>(slot) * token;
     auto const of_page = log2 >= 0 ? slot >> log2 : slot / page_tokens;
     slot -= of_page * page_tokens;
@@ -61,6 +66,7 @@ struct stored_heads {
   places codes, scales;  ///< scales: of formats that have them elsewhere
   std::size_t format;    ///< a posenc1_format, or POSENC1_F64
   float scale, inverse;  ///< of the tensor
+  bool multiplies_codes = false;  ///< as posenc::dot_products does, in attention
 };
 inline constexpr std::size_t formats = 14, types = 4, layouts = 2;
 
@@ -92,21 +98,33 @@ struct one_token_plan {
 
 using one_token_function = void(one_token_plan const&) noexcept;
 
-/// Some kv heads of a posenc1_attention, checked.
+/// Some kv heads of a posenc1_attention, checked but for what posenc's own attention checks.
 struct attention_plan {
+  posenc1_attention const* given;  ///< what is not below is read here
   stored_heads queries, outputs, keys, values;  ///< of these heads
-  std::size_t tokens, kv_heads, group, head_dim, value_dim;
+  std::size_t query_tokens, first_kv_head, kv_heads, group, value_dim;
   double scale;
-  double const* sinks;  ///< null: none
-  struct workspace {
-    void *queries, *scores, *near, *outputs, *sums;  ///< of a head each, real numbers
-    static constexpr std::size_t near_tokens = 64;   ///< near: of a head
-    float* decoded;                                  ///< near_tokens heads
-    void* few;                                       ///< near_tokens of a kv head's queries
-  } memory;
+
+  std::size_t first_head() const noexcept { return first_kv_head * group; }
 };
 
-using attend_function = void(attention_plan const&) noexcept;
+/// One of the workers that share plans and memory.
+struct attention_team {
+  std::size_t index, count;
+  void* memory;
+  std::size_t memory_bytes;
+  void (*wait)(void*);  ///< for all workers; may throw
+  void* of_wait;
+};
+
+/// What a set has for attention. Plans are all of doubles, or none is.
+struct attention_functions {
+  /// The bytes of all workers. Reads nothing that plans point to but what is given.
+  std::size_t (*bytes)(attention_plan const* plans, std::size_t count, std::size_t workers);
+  /// False, before it waits or writes, if memory is too small for all. Throws std::invalid_argument
+  /// before anything is written.
+  bool (*attend)(attention_plan const* plans, std::size_t count, attention_team const& team);
+};
 
 /// One set of heads of a posenc1_step, checked: those of some tokens.
 struct step_plan {
@@ -133,7 +151,7 @@ struct instruction_set {
   /// [type][layout]. Null: as `fewer` has it.
   one_token_function* const* rotate_one_token;
   /// Null: as `fewer` has them.
-  attend_function* attend;
+  attention_functions const* attention;
   step_function* step;
   /// Frequencies as posenc::frequencies has them. The caller destroys the rows.
   struct frequency_list {

@@ -1,152 +1,207 @@
-// Attention of one query per head, compiled for each instruction set. (Included by set.cpp alone,
-// after set_step.hpp: it reads what a step writes.)
+// posenc's attention, of formats and rules that are known at run time, compiled for each instruction
+// set. (Included by set.cpp alone, after set_step.hpp: it reads what a step writes.)
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 
+#include "posenc/attention/call.hpp"
 #include "posenc/core/format.hpp"
 #include "posenc/core/heads_view.hpp"
-#include "posenc/decode/decode_products.hpp"
-#include "posenc/softmax/row_exponentials.hpp"
+#include "posenc/core/scratch.hpp"
+#include "posenc/decode/dot_products.hpp"
 #include "set.hpp"
 #include "set_heads.hpp"
+#include "set_rules.hpp"
 
 namespace posenc_kernels {
 namespace {
 
-// Calls act(first token, tokens, first query, view) for keys or values, or parts of them, whose
-// scores or weights are [queries][tokens] each: all of them where they lie; or decoded, some of one
-// kv head.
-template <class Heads>
-void for_parts(Heads const& heads, attention_plan const& plan, auto const& act) noexcept {
-  if constexpr (!std::is_same_v<typename Heads::format_type, any_format>) {
-    act(std::size_t{0}, plan.tokens, std::size_t{0}, heads);
-  } else {
-    auto const dim = heads.head_dim();
-    auto* const numbers = plan.memory.decoded;
-    auto const stride = static_cast<std::ptrdiff_t>(dim * sizeof(float));
-    places const decoded{reinterpret_cast<char*>(numbers), 0, stride, 0};
-    for (std::size_t first = 0; first < plan.tokens; first += plan.memory.near_tokens) {
-      auto const count = std::min(plan.tokens - first, plan.memory.near_tokens);
-      for (std::size_t head = 0; head < plan.kv_heads; ++head) {
-        for (std::size_t i = 0; i < count; ++i)
-          heads.read(first + i, head, {numbers + i * dim, dim});
-        act(first, count, head * plan.group, numbers_at<float const>(decoded, {count, 1, dim}));
+using read_heads = posenc::heads_view<any_format const, as_planned>;
+
+/// Calls act(view) with heads as they are stored: numbers, and codes that registers load; others
+/// are decoded one by one. (Found by posenc's attention, which reads them in place.)
+template <class Act>
+void visit_format(read_heads const& heads, Act const& act) {
+  auto const& s = *heads.format().heads;
+  auto const shape = heads.shape();
+  auto const part = heads.addresses()[0]->part();
+  with_format(s, [&]<class Format>(Format const& format) {
+    if constexpr (posenc::detail::has_numbers<Format>) {
+      using number = typename Format::number_type;
+      auto const bits = reinterpret_cast<std::uintptr_t>(s.codes.data) |
+                        static_cast<std::uintptr_t>(s.codes.page | s.codes.token | s.codes.head);
+      if (bits % sizeof(number) == 0) return act(numbers_at<number const>(s.codes, shape, part));
+    } else if constexpr (posenc::loads_registers<Format, posenc::detail::lanes<float>>) {
+      if constexpr (requires { Format::codes_are; } && posenc::detail::multiplies_bytes) {
+        using codes = posenc::dot_products<Format>;
+        if (s.multiplies_codes) return act(view_of<codes const>(codes(format), s, shape, part));
       }
+      return act(view_of<Format const>(format, s, shape, part));
     }
-  }
-}
-// The same: numbers and codes are read in registers, others are decoded.
-template <class Real>
-void for_parts(stored_heads const& s, std::size_t dim, attention_plan const& plan,
-               auto const& act) noexcept {
-  posenc::heads_shape const all{plan.tokens, plan.kv_heads, dim};
-  if constexpr (std::is_same_v<Real, double>) {
-    for_parts(numbers_at<double const>(s.codes, all), plan, act);
-  } else {
-    with_format(s, [&]<class Format>(Format const& format) {
-      if constexpr (posenc::detail::has_numbers<Format>) {
-        using number = typename Format::number_type;
-        auto const bits = reinterpret_cast<std::uintptr_t>(s.codes.data) |
-                          static_cast<std::uintptr_t>(s.codes.page | s.codes.token | s.codes.head);
-        if (bits % sizeof(number) == 0)
-          return for_parts(numbers_at<number const>(s.codes, all), plan, act);
-      } else if constexpr (posenc::loads_registers<Format, posenc::detail::lanes<float>>) {
-        return for_parts(view_of<Format const>(format, s, all), plan, act);
-      }
-      for_parts(view_of<any_format const>(s, all), plan, act);
-    });
-  }
+    act(view_of<decoded_format const>(decoded_format{&s}, s, shape, part));
+  });
 }
 
-// ---- Products
-
-template <class Real>
-void find_scores(attention_plan const& plan) noexcept {
-  auto* const scores = static_cast<Real*>(plan.memory.scores);
-  auto const padded = posenc::detail::padded_rows(plan.group);
-  for_parts<Real>(plan.keys, plan.head_dim, plan,
-                  [&]<class Keys>(auto first, auto count, auto c, Keys const& part) {
-                    bool const is_all = count == plan.tokens;
-                    auto* const to =
-                        is_all ? scores + c * count : static_cast<Real*>(plan.memory.few);
-                    posenc::detail::few_scores<Real, typename Keys::format_type>(
-                        to, static_cast<Real>(plan.scale),
-                        static_cast<Real const*>(plan.memory.queries) +
-                            posenc::detail::padded_row(c, plan.group, padded) * plan.head_dim,
-                        plan.group, part, static_cast<Real*>(plan.memory.near));
-                    for (std::size_t r = 0; !is_all && r < plan.group; ++r)
-                      std::copy_n(to + r * count, count, scores + (c + r) * plan.tokens + first);
-                  });
-}
-
-template <class Real>
-void find_outputs(attention_plan const& plan) noexcept {
-  auto const* const weights = static_cast<Real const*>(plan.memory.scores);
-  for_parts<Real>(plan.values, plan.value_dim, plan,
-                  [&]<class Values>(auto first, auto count, auto c, Values const& part) {
-                    bool const is_all = count == plan.tokens;
-                    auto* const few = static_cast<Real*>(plan.memory.few);
-                    for (std::size_t r = 0; !is_all && r < plan.group; ++r)
-                      std::copy_n(weights + (c + r) * plan.tokens + first, count, few + r * count);
-                    posenc::detail::few_outputs<Real, typename Values::format_type>(
-                        static_cast<Real*>(plan.memory.outputs) + c * plan.value_dim,
-                        is_all ? weights + c * count : few, plan.group, part,
-                        static_cast<Real*>(plan.memory.sums), static_cast<Real*>(plan.memory.near));
-                  });
-}
-
-// The heads of queries or outputs. Format: any_format, const where they are read.
+/// The heads of a plan: doubles, or any format. Format: const where they are only read.
 template <class Real, class Format>
-auto one_token(stored_heads const& s, attention_plan const& plan, std::size_t dim) noexcept {
-  posenc::heads_shape const all{1, plan.kv_heads * plan.group, dim};
+auto heads_of(stored_heads const& s, posenc::heads_shape const& shape) noexcept {
   if constexpr (std::is_same_v<Real, double>) {
     using number = std::conditional_t<std::is_const_v<Format>, double const, double>;
-    return numbers_at<number>(s.codes, all);
+    return numbers_at<number>(s.codes, shape);
   } else {
-    return view_of<Format>(s, all);
+    return view_of<Format>(s, shape);
   }
 }
 
 template <class Real>
-void attend_in(attention_plan const& plan) noexcept {
-  static_assert(attention_plan::workspace::near_tokens == posenc::detail::tile_tokens);
-  auto const columns = plan.kv_heads * plan.group, tokens = plan.tokens;
-  auto* const queries = static_cast<Real*>(plan.memory.queries);
-  auto* const scores = static_cast<Real*>(plan.memory.scores);
-  auto* const outputs = static_cast<Real*>(plan.memory.outputs);
-  auto const padded = posenc::detail::padded_rows(plan.group);
-  std::fill_n(queries, plan.kv_heads * padded * plan.head_dim, Real{0});
-  auto const from = one_token<Real, any_format const>(plan.queries, plan, plan.head_dim);
-  for (std::size_t c = 0; c < columns; ++c) {
-    auto const row = posenc::detail::padded_row(c, plan.group, padded);
-    from.read(0, c, {queries + row * plan.head_dim, plan.head_dim});
+using heads_to_read =
+    decltype(heads_of<Real, any_format const>(std::declval<stored_heads const&>(), {}));
+template <class Real>
+using heads_to_write = decltype(heads_of<Real, any_format>(std::declval<stored_heads const&>(), {}));
+template <class Real>
+using call_of = posenc::attention_call<heads_to_read<Real>, heads_to_read<Real>,
+                                       heads_to_read<Real>, heads_to_write<Real>, run_time_rules>;
+
+/// What a worker has of its own beside what posenc's attention does: the calls that plans say.
+template <class Real>
+class planned_calls {
+  using call = call_of<Real>;
+
+ public:
+  /// sized: as attend() has it; else for the number of bytes alone, where nothing is pointed to.
+  planned_calls(attention_plan const* plans, std::size_t count, bool sized, void* memory)
+      : planned_calls(plans, count, memory) {
+    for (; count_ < count; ++count_) {
+      auto const& plan = plans[count_];
+      ::new (rules_ + count_) run_time_rules(plan, sized);
+      make(plan, sized);
+    }
   }
-  find_scores<Real>(plan);
-  for (std::size_t c = 0; c < columns; ++c) {
-    auto* const row = scores + c * tokens;
-    auto const top = posenc::detail::largest(row, tokens);
-    auto const sum = posenc::detail::exponentials<false>(row, row, tokens, top).exponentials;
-    auto const sink = plan.sinks == nullptr ? posenc::no_sink : plan.sinks[c];
-    auto const share =
-        static_cast<Real>(posenc::detail::share_of({1, static_cast<double>(top), sum}, sink).share);
-    for (auto& weight : std::span(row, tokens)) weight *= share;
+  ~planned_calls() { std::destroy_n(calls_, count_); }
+  planned_calls(planned_calls const&) = delete;
+  planned_calls& operator=(planned_calls const&) = delete;
+
+  std::span<call const> all() const noexcept { return {calls_, count_}; }
+
+  /// Sums of a part of the heads, which lie apart where there are several queries.
+  void spread_sums(attention_plan const& plan) const noexcept {
+    auto const heads = plan.kv_heads * plan.group;
+    if (!has_sums_apart(plan)) return;
+    for (std::size_t t = 0; t < plan.query_tokens; ++t)
+      std::copy_n(sums_ + t * heads, heads,
+                  plan.given->log_sum_exp + t * plan.given->heads + plan.first_head());
   }
-  std::fill_n(outputs, columns * plan.value_dim, Real{0});
-  find_outputs<Real>(plan);
-  auto const to = one_token<Real, any_format>(plan.outputs, plan, plan.value_dim);
-  for (std::size_t c = 0; c < columns; ++c)
-    to.write(0, c, {outputs + c * plan.value_dim, plan.value_dim});
+
+  static std::size_t bytes(attention_plan const* plans, std::size_t count) noexcept {
+    posenc::detail::scratch memory;
+    planned_calls(plans, count, memory);
+    return memory.bytes();
+  }
+
+ private:
+  planned_calls(attention_plan const* plans, std::size_t count, posenc::detail::scratch& memory) {
+    rules_ = memory.take<run_time_rules>(count), calls_ = memory.take<call>(count);
+    auto const& one = *plans;
+    sums_ = memory.take<double>(has_sums_apart(one) ? one.query_tokens : 0,
+                                one.kv_heads * one.group);
+  }
+  planned_calls(attention_plan const* plans, std::size_t count, void* memory) {
+    posenc::detail::scratch parts(memory);
+    planned_calls const places(plans, count, parts);
+    rules_ = places.rules_, calls_ = places.calls_, sums_ = places.sums_;
+  }
+  /// Of parts alone, which are one sequence.
+  static bool has_sums_apart(attention_plan const& plan) noexcept {
+    return plan.given->log_sum_exp != nullptr && plan.kv_heads * plan.group != plan.given->heads;
+  }
+  void make(attention_plan const& plan, bool sized) {
+    auto const& a = *plan.given;
+    auto const heads = plan.kv_heads * plan.group;
+    auto const at = plan.first_head() * plan.query_tokens * a.tokens;
+    auto const record = [&](void* numbers) -> std::span<Real> {
+      if (numbers == nullptr) return {};
+      return {static_cast<Real*>(numbers) + at, heads * plan.query_tokens * a.tokens};
+    };
+    // Where queries outnumber keys, attention asks for positions, which the bytes do not depend on.
+    bool const unknown = !sized && plan.query_tokens > a.tokens;
+    std::unique_ptr<std::int64_t[]> const any(
+        unknown ? new std::int64_t[plan.query_tokens]() : nullptr);
+    auto const positions = [&](std::int64_t const* given, std::size_t count) {
+      return posenc::positions_view(given, given == nullptr || !sized ? 0 : count);
+    };
+    auto const of_queries = unknown ? posenc::positions_view(any.get(), plan.query_tokens)
+                                    : positions(a.query_positions, plan.query_tokens);
+    auto const view = [&]<class Format>(stored_heads const& s, std::size_t tokens, std::size_t of,
+                                        std::size_t dim, Format*) {
+      return heads_of<Real, Format>(s, {tokens, of, dim});
+    };
+    constexpr any_format const* read = nullptr;
+    constexpr any_format* written = nullptr;
+    ::new (calls_ + count_)
+        call(view(plan.queries, plan.query_tokens, heads, a.head_dim, read),
+             view(plan.keys, a.tokens, plan.kv_heads, a.head_dim, read),
+             view(plan.values, a.tokens, plan.kv_heads, plan.value_dim, read),
+             view(plan.outputs, plan.query_tokens, heads, plan.value_dim, written), rules_[count_],
+             {.mask = rules_[count_].mask(), .scale = plan.scale},
+             {of_queries, positions(a.key_positions, a.tokens), true},
+             {{has_sums_apart(plan) ? sums_ : a.log_sum_exp,
+               a.log_sum_exp == nullptr ? 0 : heads * plan.query_tokens},
+              record(a.scores),
+              record(a.weights)});
+  }
+
+  run_time_rules* rules_;
+  call* calls_;
+  double* sums_;
+  std::size_t count_ = 0;
+};
+
+template <class Real>
+struct attention_of {
+  using calls = planned_calls<Real>;
+
+  static std::size_t bytes(attention_plan const* plans, std::size_t count, std::size_t workers) {
+    std::unique_ptr<std::byte[]> const memory(new std::byte[calls::bytes(plans, count)]);
+    calls const all(plans, count, false, memory.get());
+    auto const of_calls = calls::bytes(plans, count),
+               shared = posenc::attention_bytes(all.all(), workers);
+    constexpr auto most = std::numeric_limits<std::size_t>::max();
+    return shared > most - workers * of_calls ? most : shared + workers * of_calls;
+  }
+  static bool attend(attention_plan const* plans, std::size_t count, attention_team const& team) {
+    auto* const memory = static_cast<std::byte*>(team.memory);
+    auto const own = calls::bytes(plans, count), all_own = team.count * own;
+    if (team.memory_bytes / own < team.count) return false;
+    calls const all(plans, count, true, memory + team.index * own);
+    std::span<std::byte> const shared(memory + all_own, team.memory_bytes - all_own);
+    if (shared.size() < posenc::attention_bytes(all.all(), team.count)) return false;
+    posenc::attend(posenc::worker(team.index, team.count, [&] { team.wait(team.of_wait); }),
+                   all.all(), shared);
+    if (count == 1) all.spread_sums(*plans);
+    return true;
+  }
+};
+
+bool is_double(attention_plan const* plans) noexcept {
+  return plans->outputs.format == POSENC1_F64;
+}
+std::size_t attention_bytes(attention_plan const* plans, std::size_t count, std::size_t workers) {
+  return is_double(plans) ? attention_of<double>::bytes(plans, count, workers)
+                          : attention_of<float>::bytes(plans, count, workers);
+}
+bool attend(attention_plan const* plans, std::size_t count, attention_team const& team) {
+  return is_double(plans) ? attention_of<double>::attend(plans, count, team)
+                          : attention_of<float>::attend(plans, count, team);
 }
 
-void attend(attention_plan const& plan) noexcept {
-  plan.outputs.format == POSENC1_F64 ? attend_in<double>(plan) : attend_in<float>(plan);
-}
+constexpr attention_functions functions_of_attention{attention_bytes, attend};
+constexpr attention_functions const* attention = &functions_of_attention;
 
 }  // namespace
 }  // namespace posenc_kernels

@@ -16,12 +16,18 @@
 namespace posenc_kernels {
 namespace {
 
-/// The address of heads that were checked, of a plan that outlives it.
+/// Where some heads of a plan are, which outlives it.
+struct planned_part {
+  places const* at;
+  std::size_t token = 0, head = 0;  ///< the first ones
+};
+
+/// The address of heads that were checked.
 template <class E>
 class planned_address {
  public:
-  planned_address(E*, posenc::heads_shape const& shape, places const* at) noexcept
-      : at_(at), tokens_(shape.tokens), heads_(shape.heads), width_(shape.head_dim) {}
+  planned_address(E*, posenc::heads_shape const& shape, planned_part const& part) noexcept
+      : part_(part), tokens_(shape.tokens), heads_(shape.heads), width_(shape.head_dim) {}
 
   std::size_t tokens() const noexcept { return tokens_; }
   std::size_t heads() const noexcept { return heads_; }
@@ -30,34 +36,46 @@ class planned_address {
   /// Of tokens in one page.
   posenc::heads_strides strides() const noexcept {
     constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(E));
-    return {at_->token / size, at_->head / size};
+    return {part_.at->token / size, part_.at->head / size};
   }
-  bool has(std::size_t t) const noexcept { return at_->has(t); }
+  bool has(std::size_t t) const noexcept { return part_.at->has(part_.token + t); }
+  bool has_all() const noexcept {
+    for (std::size_t t = 0; part_.at->slots != nullptr && t < tokens_; ++t)
+      if (!has(t)) return false;
+    return true;
+  }
   E* token(std::size_t t) const noexcept { return at(t, 0); }
   E* at(std::size_t t, std::size_t head) const noexcept {
-    return reinterpret_cast<E*>(at_->at(t) + static_cast<std::ptrdiff_t>(head) * at_->head);
+    return reinterpret_cast<E*>(part_.at->at(part_.token + t) +
+                                static_cast<std::ptrdiff_t>(part_.head + head) * part_.at->head);
   }
+  planned_part const& part() const noexcept { return part_; }
   posenc::memory_range memory() const noexcept { return {}; }  // was compared before
   posenc::detail::strided_memory strided() const noexcept { return {}; }
 
  protected:
-  void narrow_heads(std::size_t, std::size_t) = delete;  // plans have parts
-  void narrow_tokens(std::size_t, std::size_t) = delete;
+  void narrow_heads(std::size_t first, std::size_t count) noexcept {
+    part_.head += first, heads_ = count;
+  }
+  void narrow_tokens(std::size_t first, std::size_t count) noexcept {
+    part_.token += first, tokens_ = count;
+  }
 
  private:
-  places const* at_;
+  planned_part part_;
   std::size_t tokens_, heads_, width_;
 };
 
 struct as_planned {
   using shape = posenc::heads_shape;
-  using strides = places const*;
+  using strides = planned_part;
   template <class E>
   using of = planned_address<E>;
 };
 
-/// A format that is known at run time.
-struct any_format {
+/// A format that is known at run time. Visited: attention asks visit_format for the one that it is.
+template <bool Visited>
+struct run_time_format {
   stored_heads const* heads;
 
   std::size_t bytes(std::size_t) const noexcept { return 1; }  // strides say the same
@@ -87,17 +105,21 @@ struct any_format {
   }
 };
 
+using any_format = run_time_format<true>;
+using decoded_format = run_time_format<false>;
+
 /// Heads in a format: one that is known, or any. Format: const where they are only read.
 template <class Format>
 auto view_of(std::remove_const_t<Format> const& format, stored_heads const& s,
-             posenc::heads_shape const& shape) noexcept {
+             posenc::heads_shape const& shape, planned_part part = {nullptr}) noexcept {
   using view = posenc::heads_view<Format, as_planned>;
   std::conditional_t<std::is_const_v<Format>, void const, void>*const codes = s.codes.data,
                                                                       *const scales = s.scales.data;
+  part.at = &s.codes;
   if constexpr (view::is_scaled) {
-    return view(format, codes, shape, &s.codes, scales, &s.scales);
+    return view(format, codes, shape, part, scales, planned_part{&s.scales, part.token, part.head});
   } else {
-    return view(format, codes, shape, &s.codes);
+    return view(format, codes, shape, part);
   }
 }
 template <class Format>
@@ -107,9 +129,10 @@ auto view_of(stored_heads const& s, posenc::heads_shape const& shape) noexcept {
 }
 /// Heads of numbers.
 template <class T>
-posenc::heads_view<T, as_planned> numbers_at(places const& at,
-                                             posenc::heads_shape const& shape) noexcept {
-  return {reinterpret_cast<T*>(at.data), shape, &at};
+posenc::heads_view<T, as_planned> numbers_at(places const& at, posenc::heads_shape const& shape,
+                                             planned_part part = {nullptr}) noexcept {
+  part.at = &at;
+  return {reinterpret_cast<T*>(at.data), shape, part};
 }
 
 }  // namespace

@@ -225,8 +225,8 @@ class Caches(unittest.TestCase):
             "eps of the norm must be finite": lambda: posenc.write_step(rows, keys=posenc.StepHeads(x, eps=-1)),
             "out must have the shape": lambda: posenc.StepHeads(x, out=x[:1]),
             "alike, keys with the 32 dims": lambda: posenc.attend(x[0][:, :32], cache, cache),
-            "queries must be an array": lambda: posenc.attend(x, cache, cache),
-            "multiple of kv_heads": lambda: posenc.attend(x[0], posenc.Cache("f32", 1, 1, 2, 64), posenc.Cache("f32", 1, 1, 2, 64)),
+            "queries must be an array": lambda: posenc.attend(x[0, 0], cache, cache),
+            "kv_heads must divide heads, got 2 kv heads for 1 heads": lambda: posenc.attend(x[0], posenc.Cache("f32", 1, 1, 2, 64), posenc.Cache("f32", 1, 1, 2, 64)),
             "caches are floats": lambda: posenc.attend(x[0].astype(numpy.float64), cache, cache),
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):

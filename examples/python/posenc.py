@@ -18,7 +18,7 @@ environment variable POSENC_LIBRARY, then beside this file, then in that build.
     posenc.write_step(rows, queries=posenc.StepHeads(queries),                 # in place
                       keys=posenc.StepHeads(keys, cache=k_cache, slots=slots, eps=1e-6),
                       values=posenc.StepHeads(values, cache=v_cache, slots=slots))
-    outputs = posenc.attend(query, k_cache, v_cache, slots=slots)   # [heads, head_dim]
+    outputs = posenc.attend(queries, k_cache, v_cache, slots=slots, causal=True)
 
 Errors of the library are posenc.Error, with its sentence.
 """
@@ -31,7 +31,7 @@ import threading
 
 import numpy
 
-__all__ = ["Cache", "Error", "Frequencies", "StepHeads", "attend", "format_bytes", "frequencies",
+__all__ = ["Cache", "Cells", "Error", "Frequencies", "StepHeads", "attend", "format_bytes", "frequencies",
            "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
 
 
@@ -50,6 +50,9 @@ _NORMS = {"rms": 0, "l2": 1}
 _EPS_PLACES = {"inside": 0, "outside": 1, "at_least": 2}
 _ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused": 20,
               "sglang_fused": 30, "hugging_face": 31}
+_CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
+_TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
+                 "adaptive": 5}
 _LAST_DIMS = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
@@ -106,11 +109,36 @@ class _Step(ctypes.Structure):
                 ("tokens", _size), ("cos_sin", _pointer), ("pairs", _size), ("maker", _pointer)]
 
 
+class _Cells(ctypes.Structure):
+    _fields_ = [("data", _pointer), ("type", ctypes.c_int), ("one_row", ctypes.c_int),
+                ("heads", _size), ("query_stride", ctypes.c_ssize_t),
+                ("head_stride", ctypes.c_ssize_t), ("key_stride", ctypes.c_ssize_t),
+                ("slopes", _pointer)]
+
+
+class _Temperature(ctypes.Structure):
+    _fields_ = [("rule", ctypes.c_int), ("length", _double), ("scale", _double),
+                ("offset", _double), ("scales", _pointer), ("biases", _pointer)]
+
+
 class _Attention(ctypes.Structure):
     _fields_ = [("queries", _Heads), ("outputs", _Heads), ("keys", _Heads), ("values", _Heads),
                 ("key_cache", _Cache), ("value_cache", _Cache), ("tokens", _size), ("heads", _size),
                 ("kv_heads", _size), ("head_dim", _size), ("value_dim", _size), ("scale", _double),
-                ("sinks", _pointer), ("memory", _pointer), ("memory_bytes", _size)]
+                ("sinks", _pointer), ("memory", _pointer), ("memory_bytes", _size),
+                ("query_tokens", _size), ("query_positions", _pointer), ("key_positions", _pointer),
+                ("causal", ctypes.c_int), ("dot_products", ctypes.c_int), ("behind", _size),
+                ("ahead", _size), ("chunk", _size), ("mask", _Cells), ("bias", _Cells),
+                ("slopes", _pointer), ("cap", _double), ("temperature", _Temperature),
+                ("log_sum_exp", _pointer), ("scores", _pointer), ("weights", _pointer)]
+
+
+_barrier = ctypes.CFUNCTYPE(None, _pointer)
+
+
+class _Worker(ctypes.Structure):
+    _fields_ = [("index", _size), ("count", _size), ("barrier", _barrier),
+                ("barrier_argument", _pointer), ("memory", _pointer), ("memory_bytes", _size)]
 
 
 _loading, _loaded = threading.Lock(), None
@@ -141,11 +169,12 @@ def _library():
             c.posenc1_frequencies_of_model.argtypes = [ctypes.c_char_p, _size, _size, _pointer, _pointer]
             c.posenc1_row_maker_create.argtypes = [_pointer, ctypes.c_int64, _pointer]
             c.posenc1_write_rows.argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
-            for name in ("posenc1_rotate", "posenc1_write_step", "posenc1_attend"):
+            for name in ("posenc1_rotate", "posenc1_write_step"):
                 getattr(c, name).argtypes = [_pointer, _size, _size]
             c.posenc1_format_bytes.argtypes = [ctypes.c_int, _size, _pointer, _pointer]
             c.posenc1_read_cache.argtypes = [_pointer, _size, _size, _size, _pointer]
-            c.posenc1_attention_memory.argtypes = [_pointer, _size, _size, _pointer]
+            c.posenc1_attention_memory_of.argtypes = [_pointer, _size, _size, _pointer]
+            c.posenc1_attend_as.argtypes = [_pointer, _size, _pointer]
             for name in ("posenc1_frequencies_destroy", "posenc1_row_maker_destroy"):
                 getattr(c, name).argtypes, getattr(c, name).restype = [_pointer], None
             _loaded = c
@@ -495,49 +524,219 @@ def read_cache(cache, slots=None):
     return result
 
 
-def attend(queries, keys, values, *, slots=None, value_slots=None, type=None, layout="halves",
-           scale=0.0, sinks=None):
-    """softmax(scale <q, k>) v of one query per head, [heads, head_dim], as float32 (float64) [heads,
-    value_dim]. keys, values: Caches with slots (of values those of keys, unless they are given), or
-    arrays [tokens, kv_heads, dim]. Tokens count whose slots are not negative. scale: 0 stands for
-    1 / sqrt(head_dim). sinks: a logit per head."""
-    where, a, kept = "attend", _Attention(), []
-    if not isinstance(queries, numpy.ndarray) or queries.ndim != 2:
-        raise Error(f"posenc: {where}: queries must be an array [heads, head_dim]")
-    _, a.queries = _heads(queries[None], type, layout, "queries", where)
-    a.heads, a.head_dim = queries.shape
-    shapes = []
-    for name, cached, source, of in (("keys", "key_cache", keys, slots), ("values", "value_cache", values,
-                                     slots if value_slots is None else value_slots)):
-        if isinstance(source, Cache):
-            described, of = source._described(of)
-            setattr(a, cached, described)
-            kept.append(of)
-            tokens = source.pages * source.page_tokens if of is None else len(of)
-            shapes.append((tokens, source.heads, source.head_dim))
-        else:
-            is_bf16 = getattr(source, "dtype", None) == numpy.uint16
-            view, described = _heads(source, "bf16" if is_bf16 else None, layout, name, where)
-            setattr(a, name, described)
-            shapes.append(view.shape[1:] if view.shape[0] == 1 else None)
-    if None in shapes or shapes[0][:2] != shapes[1][:2] or shapes[0][2] != a.head_dim:
+class Cells:
+    """What a mask or a bias of attend is, cell by cell: an array [..., heads, queries, keys] whose
+    axes but the last may be 1 or missing. Of bool or uint8, not 0 shows a key. Of floats, or uint16
+    with type="bf16", numbers are added to scores, and -infinity hides. bits: uint8 [..., (keys + 7)
+    // 8], as numpy.packbits(shown, axis=-1, bitorder="little") makes them. slopes: of each head, on
+    numbers."""
+
+    def __init__(self, array, *, bits=False, slopes=None, type=None):
+        self.array, self.bits, self.slopes = numpy.asarray(array), bits, slopes
+        kind = self.array.dtype.kind + str(self.array.dtype.itemsize)
+        name = {"b1": "b", "u1": "bits" if bits else "b", "f2": "f2", "f4": "f4", "f8": "f8"}.get(kind)
+        name = "bf16" if kind == "u2" and type == "bf16" else name
+        if name is None or (bits and name != "bits") or (type is not None and name != type) \
+                or not self.array.dtype.isnative or not 1 <= self.array.ndim <= 4:
+            raise Error("posenc: attend: cells must be bool, uint8, float16, float32, float64, or uint16 with "
+                        f"type='bf16', of 1 to 4 axes, got {self.array.dtype} {list(self.array.shape)}")
+        self._type = _CELLS[name]
+
+    def _of(self, where, shape, kept):
+        """The cells of each sequence. shape: batches, heads, queries, keys."""
+        array = self.array.reshape((1,) * (4 - self.array.ndim) + self.array.shape)
+        keys = (shape[3] + 7) // 8 if self.bits else shape[3]
+        if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] < keys:
+            raise Error(f"posenc: {where}: cells must be [batches, heads, queries, keys] {list(shape)}, or 1 in "
+                        f"place of the first three, got {list(self.array.shape)}")
+        if self.array.size and (array.strides[3] == 0 or any(stride % array.itemsize for stride in array.strides)
+                                or (self.bits and array.strides[3] != 1) or array.ctypes.data % array.itemsize):
+            array = numpy.ascontiguousarray(array)
+        slopes = _numbers(where, "slopes of cells", self.slopes, (shape[1],), kept)
+        kept.append(array)
+        batch, head, query, key = array.strides
+        if not self.array.size:
+            return [_Cells() for _ in range(shape[0])]
+        one_row, one_head = array.shape[2] == 1 or query == 0, array.shape[1] == 1 or head == 0
+        return [_Cells(array.ctypes.data + (i * batch if array.shape[0] > 1 else 0), self._type, one_row,
+                       1 if one_head else shape[1], 0 if one_row else query, 0 if one_head else head,
+                       0 if self.bits else key, slopes) for i in range(shape[0])]
+
+
+def _numbers(where, name, values, shape, kept, dtype=numpy.float64):
+    """The address of numbers of a shape, which are kept; None if there are none."""
+    if values is None:
+        return None
+    array = numpy.ascontiguousarray(values, dtype=dtype)
+    if array.shape != shape:
+        raise Error(f"posenc: {where}: {name} must be {list(shape)}, got {list(array.shape)}")
+    kept.append(array)
+    return array.ctypes.data
+
+
+def _of_sequences(where, name, values, batches, count=None):
+    """Integers [batches, count] for those of each sequence, or of all; None: none are given."""
+    if values is None:
+        return None
+    given = numpy.asarray(values)
+    rows = given if given.ndim == 2 else given[None]
+    if rows.ndim != 2 or len(rows) not in (1, batches):
+        raise Error(f"posenc: {where}: {name} must be integers, [tokens] or [{batches}, tokens], got "
+                    f"{given.dtype} {list(given.shape)}")
+    rows = numpy.stack([_int64s(name, row) for row in rows])
+    if count is not None and rows.shape[1] != count:
+        raise Error(f"posenc: {where}: {name} must be of {count} tokens, got {rows.shape[1]}")
+    return numpy.ascontiguousarray(numpy.broadcast_to(rows, (batches, rows.shape[1])))
+
+
+def _source(where, name, source, slots, batches, layout, kept):
+    """What a sequence reads keys or values of: cache or heads, each; tokens, heads and head_dim."""
+    if isinstance(source, Cache):
+        slots = _of_sequences(where, f"slots of {name}", slots, batches)
+        kept.append(slots)
+        tokens = source.pages * source.page_tokens if slots is None else slots.shape[1]
+        each = [source._described(None)[0] for _ in range(batches)]
+        for i, one in enumerate(each):
+            one.slots = slots[i].ctypes.data if slots is not None and slots.size else None
+        return each, None, (tokens, source.heads, source.head_dim)
+    is_bf16 = getattr(source, "dtype", None) == numpy.uint16
+    view, described = _heads(source, "bf16" if is_bf16 else None, layout, name, where)
+    if view.shape[0] != batches:
+        raise Error(f"posenc: {where}: {name} must be of {batches} sequences, got {list(source.shape)}")
+    tokens = view.shape[1]
+    slots = _of_sequences(where, f"slots of {name}", slots, batches, tokens)
+    each = []
+    for i in range(batches):
+        one = _Heads.from_buffer_copy(described)
+        one.data, one.batch_stride = view[i].ctypes.data, 0
+        if slots is not None and tokens:  # a token that is there lies where it is
+            kept.append(numpy.where(slots[i] < 0, -1, numpy.arange(tokens)))
+            one.slots, one.pages, one.page_tokens = kept[-1].ctypes.data, 1, tokens
+        each.append(one)
+    return None, each, view.shape[1:]
+
+
+def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None, type=None,
+           layout="halves", scale=0.0, query_positions=None, key_positions=None, causal=False,
+           behind=0, ahead=0, chunk=0, mask=None, bias=None, slopes=None, cap=0.0, sinks=None,
+           temperature=None, dot_products=False, log_sum_exp=False, scores=False, weights=False,
+           threads=1, out=None):
+    """softmax(scale <q, k>) v as float32 (float64), of queries [batches, queries, heads, head_dim],
+    or without batches, or of one query, [heads, head_dim]. keys, values: Caches, which sequences
+    share by slots [batches, tokens] (of values those of keys, unless they are given), or arrays
+    [batches, tokens, kv_heads, dim]. Tokens of a negative slot are seen by no query; of an array,
+    the others lie where they are. lengths: of each sequence, which has no more tokens.
+
+    scale: 0 stands for 1 / sqrt(head_dim); 1 where queries have it already. causal, behind, ahead,
+    chunk: what a query sees by positions, which count from 0, the queries being last, unless they
+    are given; behind=8 is itself and 7 before it, as Frequencies.window. mask, bias: arrays or
+    Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
+    Gemma 2 has it. sinks: a logit per head. temperature: {"rule": "log_n", "length": 4096},
+    log_n_by_position, {"rule": "ssmax", "scales": ..., "biases": ...}, {"rule": "by_position",
+    "scale": 0.1, "length": 8192, "offset": 1}, adaptive. dot_products: quicker, rounded. out: of any
+    type, where outputs go.
+
+    log_sum_exp, scores, weights: not False: returns a tuple of outputs and these, [..., queries,
+    heads] and [..., heads, queries, keys]. posenc.h says more of all."""
+    where, kept = "attend", []
+    if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
+        raise Error(f"posenc: {where}: queries must be an array [heads, head_dim], or with queries, or batches and "
+                    "queries before them")
+    whole = queries.reshape((1,) * (4 - queries.ndim) + queries.shape)
+    view, of_queries = _heads(whole, type, layout, "queries", where)
+    batches, count, heads, head_dim = view.shape
+    key_caches, key_heads, shape = _source(where, "keys", keys, slots, batches, layout, kept)
+    value_caches, value_heads, value_shape = _source(
+        where, "values", values, slots if value_slots is None else value_slots, batches, layout, kept)
+    if shape[:2] != value_shape[:2] or shape[2] != head_dim:
         raise Error(f"posenc: {where}: keys and values must be [tokens, kv_heads, dim], alike, keys with the "
-                    f"{a.head_dim} dims of queries")
-    a.tokens, a.kv_heads, a.value_dim, a.scale = *shapes[0][:2], shapes[1][2], scale
-    result = numpy.zeros((a.heads, a.value_dim),
-                         numpy.float64 if queries.dtype == numpy.float64 else numpy.float32)
-    _, a.outputs = _heads(result[None], None, layout, "outputs", where)
-    if sinks is not None:
-        sinks = numpy.ascontiguousarray(sinks, dtype=numpy.float64)
-        if sinks.shape != (a.heads,):
-            raise Error(f"posenc: {where}: sinks must be [{a.heads}], got {list(sinks.shape)}")
-        a.sinks = sinks.ctypes.data
-    needed = _size()
-    _call("posenc1_attention_memory", ctypes.byref(a), 0, _LAST_DIMS, ctypes.byref(needed))
-    memory = numpy.empty(needed.value, numpy.uint8)
-    a.memory, a.memory_bytes = memory.ctypes.data, needed.value
-    _call("posenc1_attend", ctypes.byref(a), 0, _LAST_DIMS)
-    return result
+                    f"{head_dim} dims of queries")
+    tokens, kv_heads, value_dim = shape[0], shape[1], value_shape[2]
+    lengths = _of_sequences(where, "lengths", lengths, 1, batches)
+    if lengths is not None and lengths.size and not 0 <= lengths.min() <= lengths.max() <= tokens:
+        raise Error(f"posenc: {where}: lengths must be in [0, {tokens}], got {lengths.min()} to {lengths.max()}")
+    query_positions = _of_sequences(where, "query_positions", query_positions, batches, count)
+    key_positions = _of_sequences(where, "key_positions", key_positions, batches, tokens)
+    real = numpy.float64 if view.dtype == numpy.float64 else numpy.float32
+    lead, cut = whole.shape[:4 - queries.ndim], (0,) * (4 - queries.ndim)
+    result = numpy.zeros((batches, count, heads, value_dim), real)
+    if out is not None:
+        if not isinstance(out, numpy.ndarray) or out.shape != result[cut].shape or not out.flags.writeable:
+            raise Error(f"posenc: {where}: out must be a writeable array {list(result[cut].shape)}")
+        result = out.reshape(result.shape)
+        if not numpy.shares_memory(result, out) and out.size:
+            raise Error(f"posenc: {where}: out must have strides of axes that are there")
+    is_bf16 = result.dtype == numpy.uint16
+    _, of_outputs = _heads(result, "bf16" if is_bf16 else None, layout, "out", where)
+    sums = numpy.full((batches, count, heads), -numpy.inf) if log_sum_exp else None
+    records = [numpy.full((batches, heads, count, tokens), hidden, real) if asked else None
+               for asked, hidden in ((scores, -numpy.inf), (weights, 0))]
+    rule = dict(temperature or {})
+    rules = _Temperature(_named(where, "rule of temperature", _TEMPERATURES, rule.pop("rule", None)),
+                         *(rule.pop(name, 0) for name in ("length", "scale", "offset")),
+                         *(_numbers(where, name, rule.pop(name, None), (heads,), kept) for name in ("scales", "biases")))
+    if rule:
+        raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
+    cells = [[_Cells()] * batches if some is None else
+             (some if isinstance(some, Cells) else Cells(some))._of(where, (batches, heads, count, tokens), kept)
+             for some in (mask, bias)]
+    a, parts = (_Attention * batches)(), []
+    for i, one in enumerate(a):
+        one.queries, one.outputs = (_Heads.from_buffer_copy(x) for x in (of_queries, of_outputs))
+        one.queries.data, one.outputs.data = view[i].ctypes.data, result[i].ctypes.data
+        one.queries.batch_stride = one.outputs.batch_stride = 0
+        for name, each in (("key_cache", key_caches), ("keys", key_heads), ("value_cache", value_caches),
+                           ("values", value_heads)):
+            if each is not None:
+                setattr(one, name, each[i])
+        one.tokens = tokens if lengths is None else int(lengths[0, i])
+        one.heads, one.kv_heads, one.head_dim, one.value_dim, one.scale = heads, kv_heads, head_dim, value_dim, scale
+        one.query_tokens = count
+        for name, given in (("query_positions", query_positions), ("key_positions", key_positions)):
+            setattr(one, name, None if given is None or not given.size else given[i].ctypes.data)
+        one.causal, one.dot_products, one.cap = bool(causal), bool(dot_products), cap
+        one.behind, one.ahead, one.chunk = (_count(where, name, value) for name, value in (
+            ("behind", behind), ("ahead", ahead), ("chunk", chunk)))
+        one.mask, one.bias, one.temperature = cells[0][i], cells[1][i], rules
+        one.sinks = _numbers(where, "sinks", sinks, (heads,), kept)
+        one.slopes = _numbers(where, "slopes", slopes, (heads,), kept)
+        one.log_sum_exp = sums[i].ctypes.data if sums is not None else None
+        short = [None if x is None else numpy.empty((heads, count, one.tokens), real) for x in records]
+        one.scores, one.weights = (None if x is None else x.ctypes.data for x in short)
+        parts.append(short)
+    if count and batches:
+        _attend(a, _count(where, "threads", threads))
+    for i, short in enumerate(parts):
+        for to, some in zip(records, short):
+            if to is not None and count:
+                to[i, :, :, :a[i].tokens] = some
+    all_of = [result[cut], *(x for x in (sums[cut] if sums is not None else None,
+                                         *(None if x is None else x[0, :, 0] if len(lead) == 2 else x[cut[:1]]
+                                           for x in records)) if x is not None)]
+    return tuple(all_of) if len(all_of) > 1 else all_of[0]
+
+
+def _attend(attentions, threads):
+    """Every thread is a worker of the call."""
+    needed, failed = _size(), []
+    _call("posenc1_attention_memory_of", attentions, len(attentions), threads, ctypes.byref(needed))
+    memory, library = numpy.empty(needed.value, numpy.uint8), _library()
+    together = threading.Barrier(max(threads, 1))
+    barrier = _barrier(lambda _: together.wait() and None)
+
+    def work(i):
+        worker = _Worker(i, threads, barrier, None, memory.ctypes.data, needed.value)
+        if library.posenc1_attend_as(attentions, len(attentions), ctypes.byref(worker)) != 0:
+            failed.append(library.posenc1_error().decode())
+
+    others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
+    for thread in others:
+        thread.start()
+    work(0)
+    for thread in others:
+        thread.join()
+    if failed:
+        raise Error(failed[0])
 
 
 def profile(f, distances, rho=1.0):

@@ -1,6 +1,7 @@
 /** @file
- * posenc in C (C11, or C++17): rows of cosines and sines, the rotation of queries and keys, and
- * their write to a cache, on the best instruction set of the CPU that the program runs on.
+ * posenc in C (C11, or C++17): rows of cosines and sines, the rotation of queries and keys, their
+ * write to a cache, and attention over it, on the best instruction set of the CPU that the program
+ * runs on.
  *
  *     find_package(posenc REQUIRED COMPONENTS kernels)
  *     posenc_add_kernels(NAME engine_rope)               a library that has these functions
@@ -369,18 +370,66 @@ posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t 
 posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, size_t heads,
                                   size_t head_dim, float* numbers);
 
-/* ---- Attention of one query per head, as in decoding ---- */
+/* ---- Attention ---- */
 
-/** weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where query head h reads
- * the kv head h kv_heads / heads. The query sees every token whose slots, of key and value, are not
- * negative: a window is fewer tokens. Without tokens outputs are 0. Arithmetic is in float, or in
- * double where queries, keys, values and outputs are double, which all or none are; else each may
- * have its own type. Of keys and key_cache, and of values and value_cache, one is given: that whose
- * data is not null. Caches are read as posenc1_read_cache decodes them, and tokens that are not
- * attended to are not read. */
+/** What a cell of posenc1_cells is. */
+typedef enum posenc1_cell_type {
+  POSENC1_CELL_BOOL = 0, /**< a byte: not 0 shows a key */
+  POSENC1_CELL_BIT = 1,  /**< key s is bit s % 8, the lowest being 0, of byte s / 8 of its row */
+  POSENC1_CELL_F32 = 2,  /**< numbers: what is added to a score; -infinity hides a key */
+  POSENC1_CELL_F64 = 3,
+  POSENC1_CELL_F16 = 4, /**< ggml's mask */
+  POSENC1_CELL_BF16 = 5
+} posenc1_cell_type;
+
+/** Cells [heads][queries][tokens], in the order of queries and tokens, whatever their positions.
+ * Strides are in bytes, of either sign, and 0 stands for dense rows. */
+typedef struct posenc1_cells {
+  void const* data;       /**< null: no cells */
+  posenc1_cell_type type; /**< of each */
+  int one_row;            /**< not 0: one row of each head, which all queries share */
+  size_t heads;           /**< those of the call; 0 and 1: all heads share the cells */
+  ptrdiff_t query_stride; /**< bytes */
+  ptrdiff_t head_stride;  /**< bytes */
+  ptrdiff_t key_stride;   /**< bytes; of bits 0 */
+  double const* slopes;   /**< [heads of the call], on numbers: ggml's max_bias; null: 1 */
+} posenc1_cells;
+
+/** What scores are multiplied by before the softmax: beta, by the query's position p and the number
+ * n of keys that it sees. posenc/softmax/ has formulas and sources. */
+typedef enum posenc1_temperature_rule {
+  POSENC1_NO_TEMPERATURE = 0,
+  POSENC1_LOG_N = 1,             /**< max(1, ln n / ln length) */
+  POSENC1_LOG_N_BY_POSITION = 2, /**< max(1, ln(p + 1) / ln length): Qwen 1 */
+  POSENC1_SSMAX = 3,             /**< scales[h] ln n + biases[h] of query head h */
+  POSENC1_BY_POSITION = 4,       /**< 1 + scale ln(1 + floor((p + offset) / length)): Llama 4 with
+                                  * an offset of 1, Ministral 3 with 0 */
+  POSENC1_ADAPTIVE = 5           /**< by the entropy of the weights, as published in 2024 */
+} posenc1_temperature_rule;
+
+/** A rule and its numbers. Those that it has not must be 0 and null. */
+typedef struct posenc1_temperature {
+  posenc1_temperature_rule rule;
+  double length;        /**< in tokens; of logarithms above 1, of BY_POSITION positive */
+  double scale;         /**< of BY_POSITION; not negative */
+  double offset;        /**< of BY_POSITION, in tokens */
+  double const* scales; /**< of SSMAX, [heads], positive */
+  double const* biases; /**< of SSMAX, [heads]; null: 0 */
+} posenc1_temperature;
+
+/** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where query head
+ * h reads the kv head h kv_heads / heads. A query sees every token whose slots, of key and value,
+ * are not negative, and that causal, the window, the chunk and the mask let it see. One that sees
+ * none has outputs of 0. Arithmetic is in float, or in double where queries, keys, values and
+ * outputs are double, which all or none are; else each may have its own type. Of keys and
+ * key_cache, and of values and value_cache, one is given: that whose data is not null. Caches are
+ * read as posenc1_read_cache decodes them, and tokens that no query sees are not read.
+ *
+ *     scale <q, k>  + bias  - slope distance  then the cap  + mask  times the temperature  softmax
+ */
 typedef struct posenc1_attention {
-  posenc1_heads queries;     /**< of one token; no slots */
-  posenc1_heads outputs;     /**< of one token; no slots */
+  posenc1_heads queries;     /**< no slots */
+  posenc1_heads outputs;     /**< no slots */
   posenc1_heads keys;        /**< tokens of kv_heads */
   posenc1_heads values;      /**< tokens of kv_heads */
   posenc1_cache key_cache;   /**< encoded keys */
@@ -390,22 +439,78 @@ typedef struct posenc1_attention {
   size_t kv_heads;           /**< 0: heads */
   size_t head_dim;           /**< of queries and keys */
   size_t value_dim;          /**< of values and outputs; 0: head_dim */
-  double scale;              /**< 0: 1 / sqrt(head_dim) */
+  double scale;              /**< 0: 1 / sqrt(head_dim); 1 where queries have it already */
 
   double const* sinks; /**< [heads], a logit that takes its share of the weights; null: none */
-  void* memory;        /**< for this call alone */
+  void* memory;        /**< of posenc1_attend, for this call alone */
   size_t memory_bytes; /**< at least posenc1_attention_memory */
+
+  size_t query_tokens;            /**< of queries and outputs; 0: one */
+  int64_t const* query_positions; /**< [query_tokens]; null: those of the last tokens */
+  int64_t const* key_positions;   /**< [tokens]; null: 0, 1, ... */
+
+  int causal;       /**< not 0: a query sees no key after it */
+  int dot_products; /**< not 0: quicker products of codes, of Q8_0 as its reference rounds, U8 and
+                     * INT8; they round queries and weights too, see posenc/cache/README.md */
+  size_t behind;    /**< keys at fewer positions behind the query are seen, as the window of
+                     * posenc1_layer has it: 1 is itself; 0: all */
+  size_t ahead;     /**< the same of those ahead of it: 1 is causal */
+  size_t chunk;     /**< a query sees the keys of its own chunk of so many positions; 0: all */
+
+  posenc1_cells mask;   /**< shows keys, or adds to scores behind the cap */
+  posenc1_cells bias;   /**< the same, before the cap */
+  double const* slopes; /**< [heads], ALiBi's: less slope times the distance; null: 0 */
+  double cap;           /**< cap tanh(score / cap), as Gemma 2 has it; 0: none */
+  posenc1_temperature temperature;
+
+  double* log_sum_exp; /**< [query_tokens][heads], of what each query sees, or null */
+  void* scores;        /**< [heads][query_tokens][tokens], float or for doubles double, behind the
+                        * mask, before the temperature: -infinity where hidden; or null */
+  void* weights;       /**< the same of the weights, 0 where hidden; or null */
 } posenc1_attention;
 
-/** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments. They
- * grow with tokens. Reads neither memory nor what heads point to. */
+/** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments: some
+ * hundred KiB whatever tokens are, unless there is a temperature, or scores or weights are asked
+ * for. Reads neither memory nor what the arguments point to. */
 posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size_t first,
                                         size_t last, size_t* bytes);
 
 /** Attention of the queries of kv heads [first, last): all are 0 and SIZE_MAX; a pool of threads
- * gives each its part and its memory. The split changes no bit. Outputs and memory must overlap
- * nothing. */
+ * gives each its part and its memory. The split changes no bit. Outputs, what is recorded, and
+ * memory must overlap nothing. */
 posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, size_t last);
+
+/** One of the threads that are all inside an op, and its memory. */
+typedef struct posenc1_worker {
+  size_t index;             /**< of this thread, below count */
+  size_t count;             /**< of all threads; 0: one */
+  void (*barrier)(void*);   /**< returns when all workers have called it; one worker needs none */
+  void* barrier_argument;   /**< what it is given */
+  void* memory;             /**< the same of all, for this call alone */
+  size_t memory_bytes;      /**< at least posenc1_attention_memory_of */
+} posenc1_worker;
+
+/** The bytes of memory, of any alignment, that all `workers` of posenc1_attend_as share. Each has
+ * some of its own, for which posenc1_attention_memory's rule holds. */
+posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, size_t count,
+                                           size_t workers, size_t* bytes);
+
+/** Attention to a batch of sequences, each with its own lengths, slots and all else, by threads
+ * that all make this call, with equal arguments but for the index:
+ *
+ *     posenc1_worker w = {.index = ith, .count = nth, .barrier = engine_barrier,
+ *                         .barrier_argument = pool, .memory = shared, .memory_bytes = bytes};
+ *     posenc1_attend_as(sequences, count, &w);
+ *
+ * Work is divided by heads, queries and ranges of tokens, as threads are free. Neither the number of
+ * workers nor the batch changes a bit. Sequences are all of doubles, or none is; what their fields
+ * `memory` say is not read. Outputs are whole when all workers have returned: call the barrier
+ * once more before they are read. Each worker calls the barrier once or, without an error, twice.
+ * An error of any worker is one of all, and then nothing is written: its own has its sentence, and
+ * the others say that workers must have equal arguments. Not checked: what one sequence writes must
+ * not overlap what another reads or writes. */
+posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
+                                 posenc1_worker const* worker);
 
 #ifdef __cplusplus
 }

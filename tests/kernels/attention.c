@@ -174,7 +174,7 @@ static void test_refusals(void) {
   } while (0)
   MUST_REFUSE_WITH(a.memory_bytes = bytes - 1, "memory must have");
   MUST_REFUSE_WITH(a.memory = NULL, "memory must have");
-  MUST_REFUSE_WITH(a.kv_heads = 3, "multiple of kv_heads, got 4 and 3");
+  MUST_REFUSE_WITH(a.kv_heads = 3, "kv_heads must divide heads, got 3 kv heads for 4 heads");
   MUST_REFUSE_WITH(a.heads = 0, "heads must be positive");
   MUST_REFUSE_WITH(a.head_dim = 0, "head_dim must be positive");
   MUST_REFUSE_WITH(a.keys.type = POSENC1_F64, "doubles alone or not at all, got types 0, 1, 0");
@@ -198,7 +198,7 @@ static void test_refusals(void) {
   MUST_REFUSE_WITH(a.outputs.head_stride = 4, "must not overlap");
   posenc1_attention huge = good;
   huge.tokens = SIZE_MAX / 8;
-  MUST_REFUSE(posenc1_attention_memory(&huge, 0, 1, &bytes), "must fit into memory");
+  MUST_REFUSE(posenc1_attention_memory(&huge, 0, 1, &bytes), "heads must fit into memory");
   MUST_REFUSE(posenc1_attend(&good, 3, SIZE_MAX), "first must be at most");
   MUST_REFUSE(posenc1_attend(NULL, 0, 0), "must not be null");
   MUST_REFUSE(posenc1_attention_memory(&good, 0, 1, NULL), "must not be null");

@@ -225,10 +225,11 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
         mask.last_positions(function, queries, in.key_positions.listed(memory));
     in.query_positions = position_list(in.of_packed_queries.numbers);
   } else if (at.queries.empty()) {
-    require(queries <= keys, function,
+    require(queries <= keys || keys == 0, function,
             ": the positions of queries must be given where they outnumber keys, got ", queries,
             " queries and ", keys, " keys");
-    in.query_positions = in.key_positions.part(keys - queries, queries);
+    in.query_positions = keys == 0 ? position_list(0, queries)
+                                   : in.key_positions.part(keys - queries, queries);
   }
   return in;
 }

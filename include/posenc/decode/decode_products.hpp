@@ -89,16 +89,26 @@ constexpr std::size_t padded_row(std::size_t n, std::size_t rows, std::size_t pa
   return n / rows * padded + n % rows;
 }
 
+/// How many heads of a format are decoded at a time, if they are.
+inline constexpr std::size_t most_decoded = 16;
+/// Where they are, behind tiles; they are floats, as the tiles then are.
+template <class S>
+float* decoded_heads([[maybe_unused]] auto* behind_tiles) noexcept {
+  if constexpr (head_codes<S>::decodes) return behind_tiles;
+  return nullptr;
+}
+
 /// scores = scale times the sums of of_block, [heads][rows][keys]. of_block(c, keys): [Rows][keys],
 /// rows c to c + Rows of [heads][padded_rows] and a block of keys. tiles:
 /// [heads][padded_rows][tile_tokens].
 template <std::size_t Rows, std::floating_point T, class S>
 void tiles_of_scores(T* scores, T scale, std::size_t rows, auto const& k, T* tiles,
-                     auto const& of_block) noexcept(!head_codes<S>::decodes) {
+                     auto const& of_block) noexcept {
   constexpr std::size_t at_once = std::max<std::size_t>(lanes<T>::size / Rows, 1);
   auto const keys = k.tokens(), padded = rounded_up(rows, Rows), columns = k.heads() * padded;
   for_runs(keys, [&](token_run const& run) {
-    run_reader<S, at_once, std::remove_cvref_t<decltype(k)>> reader(k, run);
+    run_reader<S, at_once, std::remove_cvref_t<decltype(k)>> reader(
+        k, run, decoded_heads<S>(tiles + columns * tile_tokens));
     for (std::size_t from = 0; from < run.count; from += tile_tokens) {
       auto const to = std::min(from + tile_tokens, run.count);
       reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
@@ -132,10 +142,11 @@ void tiles_of_scores(T* scores, T scale, std::size_t rows, auto const& k, T* til
 
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][padded_rows][head_dim] dense, for the
 /// same few rows of every head. As many keys are read at once as make a register of scores with
-/// four rows, or else with one. Memory: tiles [heads][padded_rows][tile_tokens].
+/// four rows, or else with one. Memory: tiles [heads][padded_rows][tile_tokens], and
+/// behind them, of a format that is decoded, most_decoded heads.
 template <std::floating_point T, class S>
 void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
-                T* tiles) noexcept(!head_codes<S>::decodes) {
+                T* tiles) noexcept {
   if (k.heads() == 0 || k.tokens() == 0) return;
   auto const of_rows = [=, &k, dims = k.head_dim()]<std::size_t Rows>() {
     tiles_of_scores<Rows, T, S>(scores, scale, rows, k, tiles,
@@ -202,12 +213,13 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Count>
 /// The outputs of Rows rows at a time.
 template <std::size_t Rows, std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums,
-                 T* tiles) noexcept(!head_codes<S>::decodes) {
+                 T* tiles) noexcept {
   constexpr std::size_t at_once = 2 * streams;
   auto const keys = v.tokens(), dims = v.head_dim(), padded = rounded_up(rows, Rows),
              columns = v.heads() * padded;
   for_runs(keys, [&](token_run const& run) {
-    run_reader<S, at_once, std::remove_cvref_t<decltype(v)>> reader(v, run);
+    run_reader<S, at_once, std::remove_cvref_t<decltype(v)>> reader(
+        v, run, decoded_heads<S>(tiles + columns * tile_tokens));
     std::fill_n(sums, columns * dims, T{0});
     for (std::size_t from = 0; from < run.count; from += tile_tokens) {
       auto const to = std::min(from + tile_tokens, run.count);
@@ -236,7 +248,7 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
 /// Memory: sums [heads][padded_rows][value_dim]; tiles as few_scores has them.
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums,
-                 T* tiles) noexcept(!head_codes<S>::decodes) {
+                 T* tiles) noexcept {
   if (v.heads() == 0 || v.tokens() == 0) return;
   if (rows_at_once(rows) == 4) return few_outputs<4, T, S>(outputs, weights, rows, v, sums, tiles);
   few_outputs<1, T, S>(outputs, weights, rows, v, sums, tiles);

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/format.hpp"
@@ -127,10 +126,11 @@ class run_reader {
 
  public:
   static constexpr bool has_factors = codes::has_factors;
-  run_reader(Heads const& cache, token_run const& run)
+  /// decoded: memory of AtOnce heads, where they are decoded.
+  run_reader(Heads const& cache, token_run const& run, [[maybe_unused]] float* decoded = nullptr)
       : cache_(cache), run_(run), count_(rounded_up(run.count, AtOnce)), heads_(cache.heads()) {
     if constexpr (codes::decodes) {
-      decoded_.resize(AtOnce * cache.head_dim());
+      decoded_ = decoded;
     } else {
       for (std::size_t i = 0; i < count_; ++i)
         tokens_[i] = reinterpret_cast<element const*>(cache.codes(token(i), 0));
@@ -189,7 +189,7 @@ class run_reader {
     if constexpr (codes::decodes) {
       auto const dims = cache_.head_dim();
       for (std::size_t s = 0; s < AtOnce; ++s) {
-        std::span const decoded(decoded_.data() + s * dims, dims);
+        std::span const decoded(decoded_ + s * dims, dims);
         cache_.read(token(i + s), head, decoded);
         b.heads[s] = tokens_[s] = decoded.data();
       }
@@ -211,7 +211,7 @@ class run_reader {
   std::ptrdiff_t stride_ = 0, scale_stride_ = 0;  // in bytes
   std::array<element const*, tokens_of_run> tokens_;
   std::array<std::byte const*, is_scaled ? tokens_of_run : 0> scales_;  // by tile_index
-  std::vector<float> decoded_;
+  float* decoded_ = nullptr;
 };
 
 /// Multiplies the scores or weights of a tile, tokens [from, end) of a run, by the factors of their

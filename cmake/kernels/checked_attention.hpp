@@ -1,0 +1,127 @@
+// The C API: a posenc1_attention, checked but for what posenc's own attention checks.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "checked.hpp"
+#include "handles.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
+#include "posenc/softmax/log_n.hpp"
+
+namespace posenc_kernels {
+
+/// What a function says of arrays with a number for each head, which `make` refuses.
+inline void check_heads(heads_name what, double const* numbers, std::size_t heads,
+                        auto const& is_right, auto const& make) {
+  if (numbers == nullptr || std::all_of(numbers, numbers + heads, is_right)) return;
+  named(what, [&] { make(std::vector(numbers, numbers + heads)); });
+}
+inline bool is_number(double x) noexcept { return posenc::is_finite(x); }
+
+inline void check_temperature(heads_name what, posenc1_attention const& a) {
+  auto const& t = a.temperature;
+  auto const rule = bits_of(t.rule);
+  bool const logarithm = rule == POSENC1_LOG_N || rule == POSENC1_LOG_N_BY_POSITION,
+             position = rule == POSENC1_BY_POSITION, ssmax = rule == POSENC1_SSMAX;
+  what.require(rule <= POSENC1_ADAPTIVE, "rule must be one of the header, got ", rule);
+  what.require((logarithm || position || is_zero(t.length)) &&
+                   (position || (is_zero(t.scale) && is_zero(t.offset))) &&
+                   (ssmax || (t.scales == nullptr && t.biases == nullptr)),
+               "what the rule has not must be 0 and null");
+  what.require(!ssmax || t.scales != nullptr, "there must be scales");
+  named(what, [&] {
+    if (rule == POSENC1_LOG_N) posenc::log_n{t.length};
+    if (rule == POSENC1_LOG_N_BY_POSITION) posenc::log_n_by_position{t.length};
+    if (position) posenc::llama4_temperature(t.scale, t.length);
+    for (std::size_t head = 0; ssmax && head < a.heads; ++head) {
+      auto const s = t.scales[head], b = t.biases == nullptr ? 0 : t.biases[head];
+      if (!(is_number(s) && s > 0 && is_number(b) && s * std::log(2.0) + b > 0))
+        posenc::ssmax({t.scales, t.scales + a.heads},
+                      t.biases == nullptr ? std::vector<double>()
+                                          : std::vector<double>(t.biases, t.biases + a.heads));
+    }
+  });
+  what.require(is_number(t.offset), "offset must be finite, got ", t.offset);
+}
+
+/// The memory of cells, which were given; strides of 0 are those of dense rows.
+inline posenc::memory_range checked(heads_name what, posenc1_cells const& cells,
+                                    posenc1_attention const& a, std::size_t query_tokens) {
+  auto const type = bits_of(cells.type);
+  what.require(type <= POSENC1_CELL_BF16, "type must be one of the header, got ", type);
+  what.require(cells.heads <= 1 || cells.heads == a.heads, "heads must be 0, 1 or ", a.heads,
+               ", got ", cells.heads);
+  constexpr std::array<std::size_t, 6> sizes{1, 1, 4, 8, 2, 2};
+  auto const size = sizes[type];
+  bool const bits = type == POSENC1_CELL_BIT;
+  auto const all_bits = reinterpret_cast<std::uintptr_t>(cells.data) |
+                        static_cast<std::uintptr_t>(cells.query_stride) |
+                        static_cast<std::uintptr_t>(cells.head_stride) |
+                        static_cast<std::uintptr_t>(cells.key_stride);
+  what.require((all_bits & (size - 1)) == 0, "data and strides must be multiples of the ", size,
+               " bytes of a cell, got strides of ", cells.query_stride, ", ", cells.head_stride,
+               " and ", cells.key_stride);
+  what.require(!bits || cells.key_stride == 0, "key_stride must be 0 for bits, got ",
+               cells.key_stride);
+  what.require(cells.slopes == nullptr || type >= POSENC1_CELL_F32,
+               "slopes must be of numbers, got cells without");
+  check_heads(what, cells.slopes, a.heads, is_number, posenc::alibi::with_slopes);
+
+  auto const times = [](std::ptrdiff_t stride, std::size_t n) {
+    return static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(stride) * n);
+  };
+  auto const rows = cells.one_row != 0 ? 1 : query_tokens;
+  auto const keys = bits ? (a.tokens + 7) / 8 : a.tokens;
+  auto const key = cells.key_stride == 0 ? static_cast<std::ptrdiff_t>(size) : cells.key_stride,
+             query = cells.query_stride == 0 ? times(key, keys) : cells.query_stride,
+             head = cells.head_stride == 0 ? times(query, rows) : cells.head_stride;
+  auto const data = reinterpret_cast<std::uintptr_t>(cells.data);
+  if (keys == 0) return {data, data};
+  std::uint64_t reach = 0;
+  auto first = data, last = data + size;
+  auto const repeat = [&](std::size_t count, std::ptrdiff_t stride) {
+    auto const step = static_cast<std::uint64_t>(stride < 0 ? -stride : stride);
+    what.require(multiply<std::uint64_t>(count - 1, step, reach) && reach >> 54 == 0,
+                 "cells must fit into memory, got strides of ", query, ", ", head, " and ", key,
+                 " bytes");
+    (stride < 0 ? first : last) += static_cast<std::uintptr_t>(times(stride, count - 1));
+  };
+  repeat(keys, key), repeat(rows, query), repeat(std::max<std::size_t>(cells.heads, 1), head);
+  return {first, last};
+}
+
+/// Whether a format has codes that can be multiplied.
+inline bool has_codes(std::uint32_t format) noexcept {
+  return format == POSENC1_FORMAT_Q8_0 || format == POSENC1_FORMAT_Q8_0_AVX2 ||
+         format == POSENC1_FORMAT_U8_PER_HEAD || format == POSENC1_FORMAT_INT8_PER_HEAD ||
+         format == POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED || format == POSENC1_FORMAT_INT8_STATIC;
+}
+
+/// What no heads decide.
+inline void check_rules(char const* function, posenc1_attention const& a) {
+  using posenc::alibi, posenc::attention_sinks;
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  require(std::max({a.behind, a.ahead, a.chunk}) <= most, function,
+          ": behind, ahead and chunk must be below 2^63, got ", a.behind, ", ", a.ahead, " and ",
+          a.chunk);
+  check_heads({function, "sinks"}, a.sinks, a.heads, is_number,
+              [](auto const& logits) { attention_sinks{logits}; });
+  check_heads({function, "slopes"}, a.slopes, a.heads, is_number, alibi::with_slopes);
+  if (!is_zero(a.cap)) named({function, "cap"}, [&] { posenc::soft_cap{a.cap}; });
+  check_temperature({function, "temperature"}, a);
+  bool const k = a.key_cache.data != nullptr && has_codes(bits_of(a.key_cache.format)),
+             v = a.value_cache.data != nullptr && has_codes(bits_of(a.value_cache.format));
+  require(a.dot_products == 0 || k || v || a.tokens == 0, function,
+          ": dot_products must be of int8_per_head, int8_static, u8_per_head or q8_0");
+}
+
+}  // namespace posenc_kernels

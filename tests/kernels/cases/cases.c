@@ -1,0 +1,290 @@
+/* The cases of attention.txt by posenc.h: a line each, its name and a hash of all bits, or the error. One
+ * sequence is attended to by a call for each kv head, several by one call; and each again by WORKERS. */
+#include <stdbool.h>
+
+#include "../numbers.h"
+#if defined(HAS_THREADS)
+#include <pthread.h>
+enum { WORKERS = 3 };
+#endif
+
+enum { MOST = 8, PAGE = 16 };
+
+/* ---- A line */
+
+static char line[4096], copy[4096];
+
+/* What follows name= in the line; or otherwise. */
+static char const* text(char const* name, char const* otherwise) {
+  static char words[32][64];
+  static int next;
+  char* const word = words[next++ % 32];
+  size_t const length = strlen(name);
+  for (char const* at = line; (at = strstr(at, name)) != NULL; at += length) {
+    if (at[-1] != ' ' || at[length] != '=') continue;
+    at += length + 1;
+    size_t const n = strcspn(at, " ");
+    memcpy(word, at, n), word[n] = 0;
+    return word;
+  }
+  return otherwise;
+}
+static double real(char const* name, double otherwise) {
+  char const* const given = text(name, "");
+  return *given == 0 ? otherwise : strtod(given, NULL);
+}
+static size_t size(char const* name, size_t otherwise) { return (size_t)real(name, (double)otherwise); }
+static bool is(char const* name) { return strcmp(text(name, "0"), "0") != 0; }
+static posenc1_type type_of(char const* name) {
+  return strcmp(name, "f64") == 0   ? POSENC1_F64
+         : strcmp(name, "f16") == 0 ? POSENC1_F16
+                                    : strcmp(name, "bf16") == 0 ? POSENC1_BF16 : POSENC1_F32;
+}
+
+/* ---- Numbers */
+
+static double number_of(size_t i, size_t n) {
+  uint64_t const x = i;
+  return ((double)((13 * x + 7 * n + x * x * (n + 2)) % 97) - 48) / 32;
+}
+static void* room(size_t bytes) {
+  void* const memory = calloc(bytes + 64, 1);
+  MUST(memory != NULL);
+  return memory;
+}
+static void* numbers(posenc1_type type, size_t count, size_t n) {
+  void* const all = room(count * 8);
+  for (size_t i = 0; i < count; ++i) set_number(all, type, i, number_of(i, n));
+  return all;
+}
+/* Of heads: |x| factor + more, or x. */
+static double* of_heads(char const* name, size_t n, double factor, double more) {
+  size_t const heads = size("heads", 4);
+  double* const all = numbers(POSENC1_F64, heads, n);
+  for (size_t h = 0; factor != 0 && h < heads; ++h) all[h] = fabs(all[h]) * factor + more;
+  if (strcmp(text(name, ""), "nan") == 0) all[0] = NAN;
+  return all;
+}
+static uint64_t hash(uint64_t value, void const* memory, size_t bytes) {
+  for (size_t i = 0; memory != NULL && i < bytes; ++i)
+    value = (value ^ ((unsigned char const*)memory)[i]) * 0x100000001b3u;
+  return value;
+}
+
+static posenc1_cells cells(char const* name, size_t n, size_t tokens) {
+  static char const* const types[] = {"bool", "bit", "f32", "f64", "f16", "bf16"};
+  char const* const type = text(name, "");
+  posenc1_cells c = {.heads = size("mask_heads", 1)};
+  for (int i = 0; i < 6; ++i)
+    if (strcmp(type, types[i]) == 0) c.type = (posenc1_cell_type)i;
+  if (*type == 0) return c;
+  size_t const count = size("queries", 1) * c.heads * tokens, row = (tokens + 7) / 8;
+  unsigned char* const bytes = room(count * 8);
+  c.data = bytes;
+  for (size_t i = 0; i < count; ++i) {
+    double const x = number_of(i, n);
+    bool const hidden = x < -0.75;
+    if (c.type == POSENC1_CELL_BOOL) bytes[i] = !hidden;
+    if (c.type == POSENC1_CELL_BIT && !hidden)
+      bytes[i / tokens * row + i % tokens / 8] |= (unsigned char)(1 << i % tokens % 8);
+    if (c.type < POSENC1_CELL_F32) continue;
+    posenc1_type const number = type_of(type);
+    set_number(bytes, number, i, hidden ? 0 : x);
+    float const infinite = -INFINITY;
+    uint16_t const half = 0xfc00, bfloat16 = 0xff80;
+    if (hidden && number == POSENC1_F32) memcpy(bytes + 4 * i, &infinite, 4);
+    if (hidden && number == POSENC1_F64) ((double*)(void*)bytes)[i] = -INFINITY;
+    if (hidden && number == POSENC1_F16) memcpy(bytes + 2 * i, &half, 2);
+    if (hidden && number == POSENC1_BF16) memcpy(bytes + 2 * i, &bfloat16, 2);
+  }
+  if (is("mask_slopes")) c.slopes = of_heads("mask_slopes", 9, 0, 0);
+  return c;
+}
+
+static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, size_t dim, size_t n) {
+  char const* const stored = text("keys", "f32");
+  size_t const kv_heads = size("kv_heads", 2), count = tokens * kv_heads * dim;
+  posenc1_format const format = strcmp(stored, "q8_0") == 0            ? POSENC1_FORMAT_Q8_0
+                                : strcmp(stored, "int8_per_head") == 0 ? POSENC1_FORMAT_INT8_PER_HEAD
+                                : strcmp(stored, "u8_per_head") == 0   ? POSENC1_FORMAT_U8_PER_HEAD
+                                : strcmp(stored, "cached_f16") == 0    ? POSENC1_FORMAT_F16
+                                                                       : POSENC1_FORMAT_F32;
+  if (format == POSENC1_FORMAT_F32) {
+    *heads = (posenc1_heads){.data = numbers(type_of(stored), count, n), .type = type_of(stored)};
+    return;
+  }
+  size_t const pages = (tokens + PAGE - 1) / PAGE;
+  int64_t* const slots = room(tokens * sizeof *slots);
+  for (size_t t = 0; t < tokens; ++t)
+    slots[t] = is("slots") && t % 6 == 5 ? -1 : (int64_t)((pages - 1 - t / PAGE) * PAGE + t % PAGE);
+  *cache = (posenc1_cache){.data = room(count * 4 + PAGE * kv_heads * dim * 8),
+                           .format = format,
+                           .slots = slots,
+                           .pages = pages,
+                           .page_tokens = PAGE};
+  posenc1_step const step = {.values = {.from = {.data = numbers(POSENC1_F32, count, n)},
+                                        .to_cache = *cache,
+                                        .heads = kv_heads,
+                                        .head_dim = dim},
+                             .tokens = tokens};
+  if (tokens != 0) MUST_WORK(posenc1_write_step(&step, 0, 1));
+}
+
+/* ---- A case */
+
+struct batch {
+  posenc1_attention of[MOST];
+  size_t count;
+};
+
+static struct batch batch_of_case(void) {
+  struct batch b = {.count = 0};
+  char lengths[64];
+  snprintf(lengths, sizeof lengths, "%s", text("lengths", ""));
+  size_t const queries = size("queries", 1), heads = size("heads", 4), dim = size("dim", 32),
+               value_dim = size("value_dim", 32);
+  posenc1_type const type = type_of(text("type", "f32"));
+  for (char* at = lengths; b.count == 0 || *at != 0; ++b.count) {
+    size_t const tokens = *at == 0 ? size("tokens", 37) : strtoul(at, &at, 10), n = 10 * b.count;
+    if (*at == ',') ++at;
+    posenc1_attention* const a = &b.of[b.count];
+    *a = (posenc1_attention){.queries = {.data = numbers(type, queries * heads * dim, 1 + n), .type = type},
+                             .outputs = {.data = room(queries * heads * value_dim * 8), .type = type},
+                             .tokens = tokens,
+                             .heads = heads,
+                             .kv_heads = size("kv_heads", 2),
+                             .head_dim = dim,
+                             .value_dim = value_dim,
+                             .scale = real("scale", 0),
+                             .sinks = is("sinks") ? of_heads("sinks", 7, 0, 0) : NULL,
+                             .query_tokens = queries,
+                             .causal = is("causal"),
+                             .dot_products = is("dots"),
+                             .behind = size("behind", 0),
+                             .ahead = size("ahead", 0),
+                             .chunk = size("chunk", 0),
+                             .mask = cells("mask", 4 + n, tokens),
+                             .bias = cells("bias", 5 + n, tokens),
+                             .slopes = is("slopes") ? of_heads("slopes", 6, 0.25, 0) : NULL,
+                             .cap = real("cap", 0)};
+    source(&a->keys, &a->key_cache, tokens, dim, 2 + n);
+    source(&a->values, &a->value_cache, tokens, value_dim, 3 + n);
+    if (*text("first", "") != 0) {
+      int64_t* const at_queries = room(queries * 8);
+      int64_t* const at_keys = room(tokens * 8);
+      for (size_t t = 0; t < queries; ++t) at_queries[t] = (int64_t)real("first", 0) + (int64_t)t;
+      for (size_t t = 0; t < tokens; ++t) at_keys[t] = (int64_t)(t * size("stretch", 1));
+      a->query_positions = at_queries, a->key_positions = at_keys;
+    }
+    static char const* const rules[] = {"", "log_n", "log_n_by_position", "ssmax", "by_position", "adaptive"};
+    char temperature[64];
+    snprintf(temperature, sizeof temperature, "%s", text("temperature", ""));
+    char* const rest = strchr(temperature, ':');
+    if (rest != NULL) {
+      *rest = 0;
+      sscanf(rest + 1, "%lf:%lf:%lf", &a->temperature.length, &a->temperature.scale, &a->temperature.offset);
+    }
+    for (int i = 0; i < 6; ++i)
+      if (strcmp(temperature, rules[i]) == 0) a->temperature.rule = (posenc1_temperature_rule)i;
+    if (a->temperature.rule == POSENC1_SSMAX) a->temperature.scales = of_heads("", 8, 1, 0.125);
+    if (is("records")) {
+      a->log_sum_exp = room(queries * heads * 8);
+      a->scores = room(queries * heads * tokens * 8), a->weights = room(queries * heads * tokens * 8);
+    }
+  }
+  return b;
+}
+
+static uint64_t results_of(struct batch const* b) {
+  uint64_t value = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < b->count; ++i) {
+    posenc1_attention const* const a = &b->of[i];
+    size_t const rows = a->query_tokens * a->heads, bytes = a->outputs.type == POSENC1_F64 ? 8 : 4;
+    value = hash(value, a->outputs.data, rows * a->value_dim * sizes[a->outputs.type]);
+    value = hash(value, a->log_sum_exp, rows * 8);
+    value = hash(value, a->scores, rows * a->tokens * bytes);
+    value = hash(value, a->weights, rows * a->tokens * bytes);
+  }
+  return value;
+}
+
+static posenc1_status by_heads(posenc1_attention a) {
+  for (size_t head = a.kv_heads; head-- > 0;) {
+    posenc1_status status = posenc1_attention_memory(&a, head, head + 1, &a.memory_bytes);
+    if (status != POSENC1_OK) return status;
+    a.memory = malloc(a.memory_bytes);
+    status = posenc1_attend(&a, head, head + 1);
+    free(a.memory);
+    if (status != POSENC1_OK) return status;
+  }
+  return POSENC1_OK;
+}
+
+#if defined(HAS_THREADS)
+struct worker_thread {
+  struct batch const* batch;
+  posenc1_worker worker;
+  posenc1_status status;
+};
+static void wait_for_all(void* barrier) { pthread_barrier_wait(barrier); }
+static void* work(void* of) {
+  struct worker_thread* const self = of;
+  self->status = posenc1_attend_as(self->batch->of, self->batch->count, &self->worker);
+  return NULL;
+}
+static void by_workers(struct batch const* b, posenc1_status wanted) {
+  struct worker_thread all[WORKERS];
+  pthread_t threads[WORKERS];
+  pthread_barrier_t barrier;
+  pthread_barrier_init(&barrier, NULL, WORKERS);
+  size_t bytes = 0;
+  if (posenc1_attention_memory_of(b->of, b->count, WORKERS, &bytes) != POSENC1_OK) return;
+  void* const memory = malloc(bytes);
+  for (size_t i = 0; i < WORKERS; ++i) {
+    all[i] = (struct worker_thread){b, {i, WORKERS, wait_for_all, &barrier, memory, bytes}, POSENC1_OK};
+    pthread_create(&threads[i], NULL, work, &all[i]);
+  }
+  for (size_t i = 0; i < WORKERS; ++i) {
+    pthread_join(threads[i], NULL);
+    MUST(all[i].status == wanted);
+  }
+  free(memory), pthread_barrier_destroy(&barrier);
+}
+#endif
+
+int main(int count, char** arguments) {
+  FILE* const file = fopen(count > 1 ? arguments[1] : "attention.txt", "r");
+  MUST(file != NULL);
+  while (fgets(copy, sizeof copy, file) != NULL) {
+    copy[strcspn(copy, "\r\n")] = 0;
+    if (*copy == 0 || *copy == '#') continue;
+    char* const error = strstr(copy, " error ");
+    if (error != NULL) *error = 0;
+    snprintf(line, sizeof line, "%s", copy);
+    printf("%.*s ", (int)strcspn(line, " "), line);
+    struct batch const b = batch_of_case();
+    posenc1_status status;
+    if (b.count == 1) {
+      status = by_heads(b.of[0]);
+    } else {
+      posenc1_worker alone = {.index = 0};
+      MUST_WORK(posenc1_attention_memory_of(b.of, b.count, 1, &alone.memory_bytes));
+      alone.memory = malloc(alone.memory_bytes);
+      status = posenc1_attend_as(b.of, b.count, &alone);
+      free(alone.memory);
+    }
+    if (status != POSENC1_OK) {
+      printf("error %s\n", posenc1_error());
+    } else {
+      printf("%llx\n", (unsigned long long)results_of(&b));
+    }
+#if defined(HAS_THREADS)
+    uint64_t const before = results_of(&b);
+    for (size_t i = 0; i < b.count; ++i)
+      memset(b.of[i].outputs.data, 0xff, b.of[i].query_tokens * b.of[i].heads * b.of[i].value_dim);
+    by_workers(&b, status);
+    MUST(status != POSENC1_OK || results_of(&b) == before);
+#endif
+  }
+  return fclose(file);
+}

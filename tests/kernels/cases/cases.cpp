@@ -1,0 +1,297 @@
+// The cases of attention.txt by posenc's headers: a line each, its name and a hash of all bits, or
+// the error.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "posenc/attention/call.hpp"
+#include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/integer_formats.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/decode/dot_products.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
+#include "posenc/softmax/log_n.hpp"
+
+namespace {
+
+using namespace posenc;
+
+struct one_case {
+  std::map<std::string, std::string> fields;
+
+  std::string text(char const* name, char const* otherwise = "") const {
+    auto const found = fields.find(name);
+    return found == fields.end() ? otherwise : found->second;
+  }
+  double number(char const* name, double otherwise = 0) const {
+    auto const given = text(name);
+    return given.empty() ? otherwise : std::stod(given);
+  }
+  std::size_t size(char const* name, std::size_t otherwise) const {
+    return static_cast<std::size_t>(number(name, static_cast<double>(otherwise)));
+  }
+  bool is(char const* name) const { return text(name, "0") != "0"; }
+};
+
+double number_at(std::size_t i, std::size_t n) {
+  auto const mixed = (13 * std::uint64_t{i} + 7 * n + std::uint64_t{i} * i * (n + 2)) % 97;
+  return (static_cast<double>(mixed) - 48) / 32;
+}
+template <class T>
+std::vector<T> numbers(std::size_t count, std::size_t n) {
+  std::vector<T> result;
+  for (std::size_t i = 0; i < count; ++i)
+    result.push_back(T(static_cast<arithmetic_t<T>>(number_at(i, n))));
+  return result;
+}
+std::vector<double> of_heads(one_case const& c, char const* name, std::size_t n, auto const& of) {
+  auto result = numbers<double>(c.size("heads", 4), n);
+  for (auto& x : result) x = of(x);
+  if (c.text(name) == "nan") result[0] = std::numeric_limits<double>::quiet_NaN();
+  return result;
+}
+
+class hash {
+ public:
+  template <class T>
+  void add(std::vector<T> const& values) {
+    auto const* const bytes = reinterpret_cast<unsigned char const*>(values.data());
+    for (std::size_t i = 0; i < values.size() * sizeof(T); ++i)
+      value_ = (value_ ^ bytes[i]) * 0x100000001b3u;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+/// Cells of a type.
+struct cells {
+  std::vector<double> doubles;
+  std::vector<float> floats;
+  std::vector<half> halves;
+  std::vector<bfloat16> bfloat16s;
+  std::vector<unsigned char> bytes;
+  std::vector<double> slopes;
+
+  given_mask make(one_case const& c, std::string const& type, std::size_t n, std::size_t tokens) {
+    auto const queries = c.size("queries", 1), heads = c.size("mask_heads", 1);
+    given_mask::shape const shape{queries, heads, tokens};
+    auto const hidden = [&](std::size_t i) { return number_at(i, n) < -0.75; };
+    auto const made = [&]<class T>(std::vector<T>& all) {
+      all = numbers<T>(queries * heads * tokens, n);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (hidden(i)) all[i] = T(-std::numeric_limits<arithmetic_t<T>>::infinity());
+      given_mask const mask(all.data(), shape);
+      if (!c.is("mask_slopes")) return mask;
+      slopes = of_heads(c, "mask_slopes", 9, [](double x) { return x; });
+      return mask.with_slopes(slopes);
+    };
+    if (type == "f64") return made(doubles);
+    if (type == "f32") return made(floats);
+    if (type == "f16") return made(halves);
+    if (type == "bf16") return made(bfloat16s);
+    auto const row = type == "bit" ? (tokens + 7) / 8 : tokens;
+    bytes.assign(queries * heads * row, 0);
+    for (std::size_t i = 0; i < queries * heads * tokens; ++i) {
+      auto const key = i % tokens;
+      auto& byte = bytes[i / tokens * row + (type == "bit" ? key / 8 : key)];
+      byte = static_cast<unsigned char>(byte | (hidden(i) ? 0 : 1 << (type == "bit" ? key % 8 : 0)));
+    }
+    if (type != "bit") return given_mask(bytes.data(), shape);
+    return given_mask::bits(reinterpret_cast<std::byte const*>(bytes.data()), shape,
+                            {static_cast<std::ptrdiff_t>(row),
+                             static_cast<std::ptrdiff_t>(row * queries)});
+  }
+};
+
+/// A bias before what follows it in a scheme.
+struct bias_of_cells {
+  static constexpr bool is_pointwise = true;
+  given_mask given;
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    given.apply(row.query_index, row.head,
+                {row.first_key_index, row.first_key_index + row.scores.size()}, row.scores);
+  }
+};
+
+std::vector<std::size_t> lengths_of(one_case const& c) {
+  std::istringstream list(c.text("lengths"));
+  std::vector<std::size_t> lengths;
+  for (std::string one; std::getline(list, one, ',');) lengths.push_back(std::stoul(one));
+  if (lengths.empty()) lengths.push_back(c.size("tokens", 37));
+  return lengths;
+}
+
+constexpr std::size_t page_tokens = 16;
+
+/// Keys or values of a sequence: numbers, or a cache in pages.
+template <class Stored>
+struct source {
+  std::vector<std::byte> memory;
+  std::vector<std::int64_t> slots;
+  std::vector<Stored> stored;
+
+  auto make(one_case const& c, std::size_t tokens, std::size_t dim, std::size_t n) {
+    auto const heads = c.size("kv_heads", 2);
+    if constexpr (storable<Stored> && !cache_format<Stored>) {
+      stored = numbers<Stored>(tokens * heads * dim, n);
+      return heads_view<Stored const>(stored.data(), {tokens, heads, dim});
+    } else {
+      auto const pages = (tokens + page_tokens - 1) / page_tokens;
+      for (std::size_t t = 0; t < tokens; ++t)
+        slots.push_back(c.is("slots") && t % 6 == 5
+                            ? -1
+                            : static_cast<std::int64_t>((pages - 1 - t / page_tokens) * page_tokens +
+                                                        t % page_tokens));
+      Stored const format = [] {
+        if constexpr (std::is_same_v<Stored, q8_0>) return q8_0{q8_0_writer::reference};
+        else if constexpr (std::is_same_v<Stored, dot_products<q8_0>>) return Stored(q8_0{});
+        else return Stored();
+      }();
+      pages_shape const shape{pages, page_tokens, heads, dim};
+      memory.resize(pages * page_tokens * heads * format.bytes(dim) + 64);
+      heads_view<Stored, in_pages> const cache(format, memory.data(), shape, slots);
+      auto const all = numbers<float>(tokens * heads * dim, n);
+      for (std::size_t t = 0; t < tokens; ++t)
+        for (std::size_t h = 0; h < heads; ++h)
+          cache.write(t, h, std::span(all).subspan((t * heads + h) * dim, dim));
+      return heads_view<Stored const, in_pages>(format, memory.data(), shape, slots);
+    }
+  }
+};
+
+template <class Number, class Stored, class Encoding>
+std::uint64_t run(one_case const& c, Encoding const& encoding) {
+  using real = arithmetic_t<Number>;
+  auto const queries = c.size("queries", 1), heads = c.size("heads", 4), dim = c.size("dim", 32),
+             value_dim = c.size("value_dim", 32);
+  auto const lengths = lengths_of(c);
+  using keys_type = decltype(source<Stored>().make(c, 0, 0, 0));
+  using call = attention_call<heads_view<Number const>, keys_type, keys_type, heads_view<Number>,
+                              Encoding>;
+  std::vector<call> calls;
+  struct sequence {
+    std::vector<Number> q, o;
+    source<Stored> k, v;
+    cells mask;
+    std::vector<std::int64_t> of_queries, of_keys;
+    std::vector<double> sums;
+    std::vector<real> scores, weights;
+  };
+  std::vector<sequence> all(lengths.size());
+  for (std::size_t b = 0; b < all.size(); ++b) {
+    auto& s = all[b];
+    auto const tokens = lengths[b];
+    s.q = numbers<Number>(queries * heads * dim, 1 + 10 * b);
+    s.o.resize(queries * heads * value_dim);
+    if (!c.text("first").empty()) {
+      for (std::size_t t = 0; t < queries; ++t)
+        s.of_queries.push_back(static_cast<std::int64_t>(c.number("first")) +
+                               static_cast<std::int64_t>(t));
+      for (std::size_t t = 0; t < tokens; ++t)
+        s.of_keys.push_back(static_cast<std::int64_t>(t * c.size("stretch", 1)));
+    }
+    auto const limit = [&](char const* name) {
+      auto const n = c.size(name, 0);
+      return n == 0 ? mask::any : static_cast<std::int64_t>(n) - 1;
+    };
+    auto seen = mask::window(limit("behind"), c.is("causal") ? 0 : limit("ahead"));
+    if (c.is("chunk")) seen = seen & mask::chunked(static_cast<std::int64_t>(c.size("chunk", 0)));
+    if (!c.text("mask").empty()) seen = seen & mask::given(s.mask.make(c, c.text("mask"), 4 + 10 * b, tokens));
+    attention_options options{.mask = seen, .query_positions = s.of_queries, .key_positions = s.of_keys};
+    if (!c.text("scale").empty()) options.scale = c.number("scale");
+    if (c.is("records")) {
+      s.sums.resize(queries * heads), s.scores.resize(queries * heads * tokens);
+      s.weights.resize(s.scores.size());
+    }
+    calls.emplace_back(heads_view<Number const>(s.q.data(), {queries, heads, dim}),
+                       s.k.make(c, tokens, dim, 2 + 10 * b), s.v.make(c, tokens, value_dim, 3 + 10 * b),
+                       heads_view<Number>(s.o.data(), {queries, heads, value_dim}), encoding, options,
+                       attention_records<real>{s.sums, s.scores, s.weights});
+  }
+  std::span const whole(std::as_const(calls));
+  std::vector<std::byte> memory(attention_bytes(whole, 1));
+  attend(worker(0, 1, [] {}), whole, memory);
+  hash result;
+  for (auto const& s : all) result.add(s.o), result.add(s.sums), result.add(s.scores), result.add(s.weights);
+  return result.value();
+}
+
+/// With the encoding that a case asks for.
+template <class Number, class Stored>
+std::uint64_t with_rules(one_case const& c) {
+  auto const go = [&](auto const& encoding) { return run<Number, Stored>(c, encoding); };
+  if constexpr (std::is_same_v<Number, float> && std::is_same_v<Stored, float>) {
+    auto const slopes = of_heads(c, "slopes", 6, [](double x) { return std::abs(x) / 4; }),
+               logits = of_heads(c, "sinks", 7, [](double x) { return x; });
+    auto const cap = c.number("cap");
+    cells biases;
+    if (!c.text("bias").empty())
+      return go(scheme(bias_of_cells{biases.make(c, c.text("bias"), 5, lengths_of(c)[0])}, soft_cap(cap)));
+    if (c.is("slopes") && c.is("cap")) return go(scheme(alibi::with_slopes(slopes), soft_cap(cap), attention_sinks(logits)));
+    if (c.is("slopes")) return go(alibi::with_slopes(slopes));
+    if (c.is("sinks")) return go(attention_sinks(logits));
+    if (c.is("cap")) return go(soft_cap(cap));
+    std::istringstream given(c.text("temperature"));
+    std::string rule, part;
+    std::getline(given, rule, ':');
+    std::vector<double> all;
+    while (std::getline(given, part, ':')) all.push_back(std::stod(part));
+    if (rule == "log_n") return go(log_n(all.at(0)));
+    if (rule == "log_n_by_position") return go(log_n_by_position(all.at(0)));
+    if (rule == "by_position") return go(position_temperature{all.at(1), all.at(0), all.at(2)});
+    if (rule == "adaptive") return go(adaptive_temperature());
+    if (rule == "ssmax") return go(ssmax(of_heads(c, "", 8, [](double x) { return std::abs(x) + 0.125; })));
+  }
+  return go(nope());
+}
+
+std::uint64_t of(one_case const& c) {
+  auto const type = c.text("type", "f32"), keys = c.text("keys", "f32");
+  if (type == "f64") return with_rules<double, double>(c);
+  if (type == "f16" && keys == "bf16") return with_rules<half, bfloat16>(c);
+  if (type == "f16") return with_rules<half, half>(c);
+  if (type == "bf16") return with_rules<bfloat16, bfloat16>(c);
+  if (keys == "q8_0" && c.is("dots")) return with_rules<float, dot_products<q8_0>>(c);
+  if (keys == "q8_0") return with_rules<float, q8_0>(c);
+  if (keys == "int8_per_head") return with_rules<float, int8_per_head>(c);
+  if (keys == "u8_per_head") return with_rules<float, u8_per_head>(c);
+  if (keys == "cached_f16") return with_rules<float, numbers_of<half>>(c);
+  return with_rules<float, float>(c);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ifstream file(argc > 1 ? argv[1] : "attention.txt");
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line.substr(0, line.find(" error ")));
+    std::string name, word;
+    words >> name;
+    one_case c;
+    while (words >> word) c.fields[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+    std::cout << name << ' ';
+    try {
+      auto const value = of(c);
+      std::cout << std::hex << value << std::dec << '\n';
+    } catch (std::invalid_argument const& error) {
+      std::cout << "error " << error.what() << '\n';
+    }
+  }
+}

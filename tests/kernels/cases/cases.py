@@ -1,0 +1,186 @@
+"""The cases of attention.txt by posenc.py: a line each, its name and a hash of all bits, or the error; and each is
+compared with formulas in NumPy's double. cases.py FILE THREADS"""
+
+import pathlib
+import sys
+
+import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "python"))
+import posenc
+
+PAGE = 16
+DTYPES = {"f32": numpy.float32, "f64": numpy.float64, "f16": numpy.float16, "bf16": numpy.uint16}
+
+
+def numbers(count, n):
+    i = numpy.arange(count, dtype=numpy.uint64)
+    return ((13 * i + 7 * n + i * i * (n + 2)) % 97).astype(numpy.float64) / 32 - 1.5
+
+
+def stored(x, name):
+    return (x.astype(numpy.float32).view(numpy.uint32) >> 16).astype(numpy.uint16) if name == "bf16" else x.astype(DTYPES[name])
+
+
+def as_numbers(x):
+    return (x.astype(numpy.uint32) << 16).view(numpy.float32).astype(float) if x.dtype == numpy.uint16 else x.astype(float)
+
+
+def digest(arrays):
+    value = 0xcbf29ce484222325
+    for array in arrays:
+        for byte in numpy.ascontiguousarray(array).tobytes():
+            value = (value ^ byte) * 0x100000001b3 % 2**64
+    return value
+
+
+class Case:
+    def __init__(self, line):
+        line, _, self.error = line.partition(" error ")
+        self.name, *fields = line.split()
+        self.fields = dict(field.split("=") for field in fields)
+
+    def number(self, name, otherwise=0):
+        return type(otherwise)(self.fields.get(name, otherwise))
+
+    def of_heads(self, name, n, change):
+        if name in self.fields or not name:
+            result = change(numbers(self.number("heads", 4), n))
+            if self.fields.get(name) == "nan":
+                result[0] = numpy.nan
+            return result
+        return None
+
+
+def cells_of(c, name, n, tokens):
+    kind = c.fields.get(name)
+    if kind is None:
+        return None, 0
+    shape = (c.number("mask_heads", 1), c.number("queries", 1), tokens)
+    x = numbers(numpy.prod(shape), n).reshape(shape)
+    if kind in ("bool", "bit"):
+        added = numpy.where(x < -0.75, -numpy.inf, 0)
+        shown = x >= -0.75
+        return posenc.Cells(numpy.packbits(shown, axis=-1, bitorder="little"), bits=True) if kind == "bit" else shown, added
+    slopes = c.of_heads("mask_slopes", 9, lambda x: x)
+    added = numpy.where(x < -0.75, -numpy.inf, x)
+    return posenc.Cells(stored(added, kind), slopes=slopes, type="bf16" if kind == "bf16" else None), \
+        added if slopes is None else numpy.where(added == -numpy.inf, added, added * slopes[:, None, None])
+
+
+def expected(c, q, k, v, there, given, mask, bias):
+    """Outputs, log_sum_exp, scores and weights of one sequence, in double."""
+    queries, heads, dim = q.shape
+    tokens = len(k)
+    k, v = (numpy.repeat(x, heads // x.shape[1], axis=1) for x in (k, v))
+    x = numpy.einsum("qhd,shd->hqs", q, k) * (given["scale"] or 1 / numpy.sqrt(dim)) + bias
+    at, of = (p if p is not None else otherwise for p, otherwise in (
+        (given["query_positions"], tokens - queries + numpy.arange(queries)), (given["key_positions"], numpy.arange(tokens))))
+    distance = numpy.asarray(at)[:, None] - numpy.asarray(of)[None]
+    if given["slopes"] is not None:
+        x = x - given["slopes"][:, None, None] * abs(distance)
+    x = given["cap"] * numpy.tanh(x / given["cap"]) if given["cap"] else x
+    x = x + mask
+    hidden = numpy.broadcast_to(~there, distance.shape).copy()
+    hidden |= (distance < 0) if given["causal"] else False
+    hidden |= (distance >= given["behind"]) if given["behind"] else False
+    hidden |= (-distance >= given["ahead"]) if given["ahead"] else False
+    if given["chunk"]:
+        hidden |= numpy.asarray(at)[:, None] // given["chunk"] != numpy.asarray(of)[None] // given["chunk"]
+    x = numpy.where(hidden, -numpy.inf, x)
+    seen = (x > -numpy.inf).sum(axis=-1)
+    with numpy.errstate(all="ignore"):
+        top = numpy.where(seen > 0, x.max(axis=-1, initial=-numpy.inf), 0)[..., None]
+        p = numpy.exp(x - top)
+        p = p / p.sum(axis=-1, keepdims=True)
+        entropy = -numpy.nansum(numpy.where(p > 0, p * numpy.log(p), 0), axis=-1)
+        t, beta = given["temperature"] or {}, numpy.ones(seen.shape)
+        at = numpy.asarray(at, dtype=float)[None]
+        if t.get("rule") == "log_n":
+            beta = numpy.maximum(1, numpy.log(seen) / numpy.log(t["length"]))
+        elif t.get("rule") == "log_n_by_position":
+            beta = beta * numpy.maximum(1, numpy.log(at + 1) / numpy.log(t["length"]))
+        elif t.get("rule") == "ssmax":
+            beta = t["scales"][:, None] * numpy.log(seen)
+        elif t.get("rule") == "by_position":
+            beta = beta * (1 + t["scale"] * numpy.log(1 + numpy.floor((at + t["offset"]) / t["length"])))
+        elif t.get("rule") == "adaptive":
+            h = entropy - 1e-9 * seen
+            beta = numpy.where(h > 0.5, numpy.maximum(1, numpy.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], h)), 1)
+        y = numpy.where(x > -numpy.inf, numpy.where(beta[..., None] == 1, x, beta[..., None] * x), -numpy.inf)
+        sinks = numpy.full(heads, -numpy.inf) if given["sinks"] is None else given["sinks"]
+        top = numpy.maximum(y.max(axis=-1, initial=-numpy.inf), sinks[:, None])
+        top = numpy.where(top > -numpy.inf, top, 0)
+        e = numpy.exp(y - top[..., None])
+        total = e.sum(axis=-1) + numpy.exp(sinks[:, None] - top)
+        w = numpy.where(total[..., None] > 0, e / total[..., None], 0)
+        return numpy.einsum("hqs,shd->qhd", w, v), (numpy.log(total) + top).T, x, w
+
+
+def run(c, threads):
+    queries, heads, kv_heads = c.number("queries", 1), c.number("heads", 4), c.number("kv_heads", 2)
+    dim, value_dim, kind, keys = c.number("dim", 32), c.number("value_dim", 32), c.fields.get("type", "f32"), c.fields.get("keys", "f32")
+    lengths = [int(n) for n in c.fields.get("lengths", str(c.number("tokens", 37))).split(",")]
+    most = max(lengths)
+    q = numpy.stack([stored(numbers(queries * heads * dim, 1 + 10 * b), kind).reshape(queries, heads, dim) for b in range(len(lengths))])
+    slots, there, sources, exact = None, numpy.ones((len(lengths), most), bool), [], []
+    for n, of in ((2, dim), (3, value_dim)):
+        each = [numbers(length * kv_heads * of, n + 10 * b).reshape(length, kv_heads, of) for b, length in enumerate(lengths)]
+        if keys in DTYPES:
+            whole = numpy.zeros((len(lengths), most, kv_heads, of), DTYPES[keys])
+            for to, x in zip(whole, each):
+                to[:len(x)] = stored(x, keys)
+            sources.append(whole), exact.append([as_numbers(x[:length]) for x, length in zip(whole, lengths)])
+            continue
+        pages = [(length + PAGE - 1) // PAGE for length in lengths]
+        cache = posenc.Cache(keys.replace("cached_", ""), max(sum(pages), 1), PAGE, kv_heads, of)
+        slots = numpy.full((len(lengths), most), -1)
+        for b, (length, x) in enumerate(zip(lengths, each)):
+            t = numpy.arange(length)
+            slots[b, :length] = sum(pages[:b]) * PAGE + (pages[b] - 1 - t // PAGE) * PAGE + t % PAGE
+            if c.number("slots"):
+                slots[b, 5::6] = -1
+            posenc.write_step(values=posenc.StepHeads(x.astype(numpy.float32), cache=cache, slots=slots[b, :length]))
+        there = slots >= 0
+        sources.append(cache)
+        exact.append([posenc.read_cache(cache, s[:length]).astype(float) for s, length in zip(slots, lengths)])
+    given = {name: c.number(name, 0.0) for name in ("scale", "cap")}
+    given |= {name: c.number(name) for name in ("causal", "behind", "ahead", "chunk")}
+    given |= {"query_positions": None, "key_positions": None, "temperature": None}
+    if "first" in c.fields:
+        given["query_positions"] = c.number("first") + numpy.arange(queries)
+        given["key_positions"] = numpy.arange(most) * c.number("stretch", 1)
+    given |= {"slopes": c.of_heads("slopes", 6, lambda x: abs(x) / 4), "sinks": c.of_heads("sinks", 7, lambda x: x)}
+    if "temperature" in c.fields:
+        rule, *rest = c.fields["temperature"].split(":")
+        given["temperature"] = {"rule": rule, **dict(zip(("length", "scale", "offset"), map(float, rest)))}
+        if rule == "ssmax":
+            given["temperature"]["scales"] = c.of_heads("", 8, lambda x: abs(x) + 0.125)
+    mask, masked = cells_of(c, "mask", 4, most)
+    bias, biased = cells_of(c, "bias", 5, most)
+    records = bool(c.number("records"))
+    found = posenc.attend(q, *sources, slots=slots, lengths=lengths, type="bf16" if kind == "bf16" else None, mask=mask, bias=bias,
+                          dot_products=bool(c.number("dots")), log_sum_exp=records, scores=records, weights=records,
+                          threads=threads, out=numpy.zeros((*q.shape[:3], value_dim), DTYPES[kind]), **given)
+    found = found if records else (found,)
+    bound = {"f64": 1e-13, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}[kind] + (0.02 if c.number("dots") else 0)
+    for b, length in enumerate(lengths):
+        cut = {**given, "key_positions": None if given["key_positions"] is None else given["key_positions"][:length]}
+        wanted = expected(c, as_numbers(q[b]), exact[0][b], exact[1][b], there[b, :length], cut, masked, biased)
+        numpy.testing.assert_allclose(as_numbers(found[0][b]), wanted[0], bound, bound, err_msg=c.name)
+        for got, right in zip(found[1:], (wanted[1], wanted[2], wanted[3])):
+            numpy.testing.assert_allclose(got[b] if got.ndim == 3 else got[b][..., :length], right, bound, bound, err_msg=c.name)
+    parts = []
+    for b, length in enumerate(lengths):
+        parts += [found[0][b]] + [x[b] if x.ndim == 3 else x[b][..., :length] for x in found[1:]]
+    return digest(parts)
+
+
+if __name__ == "__main__":
+    for line in pathlib.Path(sys.argv[1]).read_text().splitlines():
+        if line and line[0] != "#":
+            case = Case(line)
+            try:
+                print(f"{case.name} {run(case, int(sys.argv[2])):x}")
+            except posenc.Error as error:
+                print(f"{case.name} error {error}")
