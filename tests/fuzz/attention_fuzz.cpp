@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string_view>
@@ -47,7 +48,8 @@ std::vector<std::size_t> any_lengths(FuzzedDataProvider& data, std::size_t token
   return lengths;
 }
 
-mask_plan any_mask(FuzzedDataProvider& data, std::size_t queries, std::size_t keys) {
+mask_plan any_mask(FuzzedDataProvider& data, std::size_t queries, std::size_t heads,
+                   std::size_t keys, bool wild) {
   mask_plan m;
   m.causal = data.ConsumeBool();
   auto const any_size = [&] {
@@ -64,6 +66,10 @@ mask_plan any_mask(FuzzedDataProvider& data, std::size_t queries, std::size_t ke
     m.query_lengths = any_lengths(data, queries, sequences),
     m.key_lengths = any_lengths(data, keys, sequences);
   }
+  if (data.ConsumeIntegralInRange(0, 3) == 0)
+    m.behind_and_ahead = {any_size() - 1, data.ConsumeBool() ? any_size() - 1 : posenc::mask::any};
+  if (data.ConsumeBool())
+    m.cells = std::make_shared<given_cells const>(data, queries, heads, keys, wild);
   return m;
 }
 
@@ -117,7 +123,7 @@ void check(FuzzedDataProvider& data, problem<Q, K, V>& p, posenc::attention_opti
     p.compare(whole, options, 1);
 
     // Memory that another call has used, of other queries and options, is as good as new.
-    posenc::attention_workspace<arithmetic_t<Q>> workspace;
+    posenc::attention_workspace<typename Q::number> workspace;
     posenc::attention_options other{
         .query_positions = posenc::positions_view(p.query_positions).first(p.q.shape.tokens / 2),
         .keep_scores = true,
@@ -143,7 +149,9 @@ void check(FuzzedDataProvider& data, problem<Q, K, V>& p, posenc::attention_opti
 
   // In parts, neighbouring keys or every other one, each with rules that know nothing of the other.
   bool const of_whole_rows = p.acts.softmax && p.acts.softmax->by == tempers::whole_row;
-  if (p.mask.packed || of_whole_rows || !p.acts.sinks.empty() || p.q.shape.tokens == 0) return;
+  if (p.mask.packed || p.mask.cells || of_whole_rows || !p.acts.sinks.empty() ||
+      p.q.shape.tokens == 0)
+    return;
   auto const keys = p.k.shape.tokens;
   options.keep_scores = options.keep_weights = false;
   options.query_positions = p.query_positions;
@@ -185,16 +193,10 @@ void run(FuzzedDataProvider& data) {
   if (wrongly()) k_shape.head_dim = few(19) + 1;
   if (wrongly()) v_shape.tokens = few(40);
   if (wrongly()) v_shape.heads = few(3);
-  problem<Q, K, V> p{{data, q_shape},
-                     {data, k_shape},
-                     {data, v_shape},
-                     {},
-                     {},
-                     any_mask(data, queries, keys),
-                     0,
-                     {}};
-
   auto const wild = data.ConsumeBool() ? 0 : data.ConsumeIntegralInRange(1, 200);
+  problem<heads_in_memory<Q>, heads_in_memory<K>, heads_in_memory<V>> p{
+      {data, q_shape}, {data, k_shape}, {data, v_shape}, {}, {},
+      any_mask(data, queries, heads, keys, wild > 0), 0, {}};
   auto const seed = data.ConsumeIntegral<std::uint64_t>();
   auto const size = std::array{0.5L, 2.0L, 8.0L}[few(2)];
   p.q.fill(seed, data.ConsumeBool() ? wild : 0, size),
