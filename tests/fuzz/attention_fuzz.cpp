@@ -11,13 +11,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <memory>
-#include <numeric>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "attention_choices.hpp"
 #include "attention_plans.hpp"
 #include "must.hpp"
 #include "plain_attention.hpp"
@@ -33,81 +31,6 @@
 namespace {
 
 using namespace fuzz;
-
-std::vector<std::size_t> any_lengths(FuzzedDataProvider& data, std::size_t tokens,
-                                     std::size_t sequences) {
-  std::vector<std::size_t> lengths;
-  auto rest = tokens;
-  for (std::size_t i = 0; i + 1 < sequences; ++i) {
-    lengths.push_back(data.ConsumeIntegralInRange<std::size_t>(0, rest));
-    rest -= lengths.back();
-  }
-  lengths.push_back(rest);
-  if (data.ConsumeIntegralInRange(0, 31) == 0)
-    lengths.back() += data.ConsumeIntegralInRange<std::size_t>(0, 2);
-  return lengths;
-}
-
-mask_plan any_mask(FuzzedDataProvider& data, std::size_t queries, std::size_t heads,
-                   std::size_t keys, bool wild) {
-  mask_plan m;
-  m.causal = data.ConsumeBool();
-  auto const any_size = [&] {
-    return data.ConsumeIntegralInRange(0, 7) == 0
-               ? data.ConsumeIntegralInRange<std::int64_t>(1,
-                                                           std::numeric_limits<std::int64_t>::max())
-               : data.ConsumeIntegralInRange<std::int64_t>(1, 20);
-  };
-  if (data.ConsumeIntegralInRange(0, 2) == 0) m.window = any_size();
-  if (data.ConsumeIntegralInRange(0, 2) == 0) m.chunk = any_size();
-  m.packed = data.ConsumeIntegralInRange(0, 3) == 0;
-  if (m.packed) {
-    auto const sequences = data.ConsumeIntegralInRange<std::size_t>(1, 4);
-    m.query_lengths = any_lengths(data, queries, sequences),
-    m.key_lengths = any_lengths(data, keys, sequences);
-  }
-  if (data.ConsumeIntegralInRange(0, 3) == 0)
-    m.behind_and_ahead = {any_size() - 1, data.ConsumeBool() ? any_size() - 1 : posenc::mask::any};
-  if (data.ConsumeBool())
-    m.cells = std::make_shared<given_cells const>(data, queries, heads, keys, wild);
-  return m;
-}
-
-positions any_positions(FuzzedDataProvider& data, std::size_t tokens, bool moderate) {
-  positions at(tokens);
-  auto const how = data.ConsumeIntegralInRange(0, 4);
-  auto const first = moderate ? data.ConsumeIntegralInRange<std::int64_t>(-1000, 1'000'000)
-                              : data.ConsumeIntegral<std::int64_t>();
-  for (std::size_t i = 0; i < tokens; ++i) {
-    if (how == 0) at[i] = data.ConsumeIntegralInRange<std::int64_t>(-30, 30);
-    if (how == 1) at[i] = static_cast<std::int64_t>(i * 2);
-    if (how == 2)
-      at[i] = moderate ? data.ConsumeIntegralInRange<std::int64_t>(-1'000'000, 1'000'000)
-                       : data.ConsumeIntegral<std::int64_t>();
-    if (how >= 3) at[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(first) + i);
-  }
-  return at;
-}
-
-bool sums_to(std::vector<std::size_t> const& lengths, std::size_t tokens) {
-  return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}) == tokens;
-}
-
-/// How many queries and keys each sequence has.
-std::vector<std::pair<std::size_t, std::size_t>> sequences_of(mask_plan const& mask,
-                                                              std::size_t queries,
-                                                              std::size_t keys) {
-  if (!mask.packed) return {{queries, keys}};
-  std::vector<std::pair<std::size_t, std::size_t>> all;
-  for (std::size_t i = 0; i < mask.query_lengths.size(); ++i)
-    all.emplace_back(mask.query_lengths[i], mask.key_lengths[i]);
-  return all;
-}
-
-bool queries_outnumber_keys(mask_plan const& mask, std::size_t queries, std::size_t keys) {
-  return std::ranges::any_of(sequences_of(mask, queries, keys),
-                             [](auto const& lengths) { return lengths.first > lengths.second; });
-}
 
 template <class Q, class K, class V, class Encoding>
 void check(FuzzedDataProvider& data, problem<Q, K, V>& p, posenc::attention_options options,
@@ -224,26 +147,10 @@ void run(FuzzedDataProvider& data) {
   bool const must_refuse =
       k_shape.head_dim != head_dim || v_shape.tokens != keys || v_shape.heads != kv_heads ||
       heads == 0 || kv_heads == 0 || heads % kv_heads != 0 || !finite(p.scale) ||
-      (query_positions.empty() && queries_outnumber_keys(p.mask, queries, keys)) ||
-      (!query_positions.empty() && query_positions.size() != queries) ||
-      (!key_positions.empty() && key_positions.size() != keys) ||
-      (p.mask.packed &&
-       (!sums_to(p.mask.query_lengths, queries) || !sums_to(p.mask.key_lengths, keys)));
-  if (!must_refuse) {
-    p.key_positions = key_positions, p.query_positions = query_positions;
-    std::size_t first_key = 0;  // beyond those of a sequence
-    for (auto const& [of_queries, of_keys] : sequences_of(p.mask, queries, keys)) {
-      if (key_positions.empty()) {
-        for (std::size_t s = 0; s < of_keys; ++s)
-          p.key_positions.push_back(static_cast<std::int64_t>(s));
-      }
-      first_key += of_keys;
-      if (query_positions.empty()) {
-        for (std::size_t t = 0; t < of_queries; ++t)
-          p.query_positions.push_back(p.key_positions[first_key - of_queries + t]);
-      }
-    }
-  }
+      is_refused(p.mask, query_positions, key_positions, queries, keys);
+  if (!must_refuse)
+    p.key_positions = key_positions, p.query_positions = query_positions,
+    count_tokens(p.mask, queries, keys, p.query_positions, p.key_positions);
 
   tempers const softmax{
       std::array{tempers::constant, tempers::position, tempers::whole_row}[few(2)]};

@@ -152,6 +152,12 @@ struct heads_in_memory {
   std::vector<S> numbers, before;
   std::ptrdiff_t origin = 0;
 
+  /// Dense.
+  explicit heads_in_memory(heads_shape given)
+      : shape(given),
+        strides{static_cast<std::ptrdiff_t>(given.heads * given.head_dim),
+                static_cast<std::ptrdiff_t>(given.head_dim)},
+        numbers(given.tokens * given.heads * given.head_dim) {}
   heads_in_memory(FuzzedDataProvider& data, heads_shape given) : shape(given) {
     auto const d = static_cast<std::ptrdiff_t>(shape.head_dim),
                h = static_cast<std::ptrdiff_t>(shape.heads),

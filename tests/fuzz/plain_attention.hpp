@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -177,7 +178,9 @@ struct problem {
     must(actual.weights.size() == (options.keep_weights ? expected.weights.size() : 0),
          "weights of another shape");
     auto const must_be_near = [](real number, real reference, real by, char const* otherwise) {
-      must(std::abs(number - reference) <= by, otherwise);
+      if (std::abs(number - reference) <= by) return;
+      std::fprintf(stderr, "%.21Lg, not %.21Lg +- %Lg\n", number, reference, by);
+      must(false, otherwise);
     };
     for (std::size_t t = 0; t < queries; ++t) {
       for (std::size_t head = 0; head < heads; ++head) {
