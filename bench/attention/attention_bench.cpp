@@ -25,8 +25,9 @@
 // A step of 16384 keys, ns per head and key of scores + outputs + softmax and the call: bfloat16
 // 2.7 + 2.8 + 0.4 (reading it once 2.8), int8 2.4 + 2.6 + 0.3 (1.5), int8 by dot products
 // 1.9 + 2.1 + 0.3. Of the time of the whole step, or of what is said:
-//     parts of 2048 keys, whose scores and weights stay in L2, which is now so: one task 0.93 to
-//       0.95, 2 tasks in turn 0.77 to 0.83, 8 tasks 0.50 to 0.54; parts of 1024 or 4096 keys level
+//     parts of 2048 keys, whose scores and weights stay in L2: one task 0.93 to 0.95, 2 tasks in
+//       turn 0.77 to 0.83, 8 tasks 0.50 to 0.54; 512, which is now so, level, and 0.82 on 16
+//       threads
 //     weights prefetched, by dots                            int8_static 0.92, others level
 //     caches in huge pages, as a caller may choose           0.91 to 0.97
 //     prefetches 512 bytes, 1 KiB, 4 KiB ahead; none, by dots     1.2, 1.06, 1.03; 2.1
@@ -47,6 +48,11 @@
 //     int8 keys interleaved by 32 bits, four times as many bytes of queries   0.80, level
 //     sums of int8 added as integers 0.92, 0.98; registers without masks, pointers that move from
 //       head to head: 0.97 each; outputs level or 1.08
+// On a Zen 4, of a step of 16384 keys, rows per kv head read in place / in panels of 512 keys: half
+// 16 rows 0.61 to 0.63, 32 rows 0.67, 64 rows 1.0; q8_0 16 rows 0.75, 32 rows 0.5. Where no CPU
+// converts halves (SSE2), panels from 9 rows on are 0.7 to 0.85 of a packed copy of the cache.
+// A prompt's panels, of causal floats: made for each block of queries 1.09 of the time, for each
+// four 1.05, six 1.03, eight 1.02; parts of 1024 keys for 512: 0.98 to 0.99, twice the memory.
 #include "posenc/attention/attention.hpp"
 
 #include <benchmark/benchmark.h>
@@ -150,12 +156,13 @@ void add_prefill(report& r, table const* t, std::size_t n) {
       all_products);
 }
 
-report_case decode_case(table const* t, std::string line, char const* by, std::size_t keys) {
+report_case decode_case(table const* t, std::string line, char const* by, std::size_t keys,
+                        std::size_t queries = 1) {
   return {.in = t,
           .line = std::move(line),
           .column = std::to_string(keys) + " keys",
           .by = by,
-          .items = keys * cache<float>::heads,
+          .items = keys * cache<float>::heads * queries,
           .ways = {}};
 }
 
@@ -193,6 +200,30 @@ void add_decode(report& r, table const* t, std::string const& type, std::shared_
     r.add(std::move(dots));
   }
 }
+/// Steps whose rows per kv head are many, and several sequences.
+template <class Cache>
+void add_step(report& r, table const* t, std::string const& line, std::shared_ptr<Cache> const& x,
+              std::size_t keys) {
+  auto const queries = x->queries;
+  auto limit = decode_case(t, line, "multiply-adds", keys, queries);
+  float factor = 0.5f;
+  benchmark::DoNotOptimize(factor);
+  limit.ways = {passes_of([factor, n = 2 * keys * x->heads * queries * attended_dim] {
+    benchmark::DoNotOptimize(multiply_add(n, factor));
+  })};
+  auto c = decode_case(t, line, "posenc", keys, queries);
+  c.ways = {passes_of([x] { x->decode(); })};
+  c.limit = r.add(std::move(limit));
+  r.add(std::move(c));
+}
+template <class T>
+void add_steps(report& r, table const* t, std::string const& type, std::size_t keys) {
+  add_step(r, t, type + ", 16 heads per kv head", std::make_shared<cache<T>>(keys, 1, 2), keys);
+  add_step(r, t, type + ", 4 queries", std::make_shared<cache<T>>(keys, 4), keys);
+  add_step(r, t, type + ", 8 queries", std::make_shared<cache<T>>(keys, 8), keys);
+  add_step(r, t, type + ", 4 sequences", std::make_shared<batch<T>>(keys), keys);
+}
+
 template <class T>
 void add_decode(report& r, table const* t, std::string const& type, std::size_t keys) {
   add_decode(r, t, type, std::make_shared<cache<T>>(keys), keys);
@@ -289,6 +320,17 @@ void add_attention(report& r) {
     add_decode(r, decode, "u8_per_head", keys, posenc::u8_per_head{});
     add_decode(r, decode, "int8_per_head", keys, posenc::int8_per_head{});
     add_decode(r, decode, "e4m3", keys, posenc::e4m3::of_scale(0.01f));
+  }
+  auto const* const steps =
+      r.add(table{.path = "attention/steps",
+                  .title = "Attention of steps of several queries, heads, sequences",
+                  .note = "ns per query, head and key; 32 heads of 128 dims over 8 of keys and "
+                          "values, or over 2. The limit is the multiply-adds of both products. "
+                          "4 sequences have a quarter of the keys each, in one call.",
+                  .shows = cells::cost});
+  for (auto const keys : {std::size_t{4096}, std::size_t{16384}}) {
+    add_steps<posenc::bfloat16>(r, steps, "bfloat16", keys);
+    add_steps<posenc::half>(r, steps, "half", keys);
   }
   add_softmax(r);
 }

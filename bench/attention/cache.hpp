@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "posenc/attention/attention.hpp"
+#include "posenc/attention/call.hpp"
 #include "posenc/core/format.hpp"
 #include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/heads_view.hpp"
@@ -19,22 +20,29 @@
 
 namespace bench {
 
-/// One query of 32 heads, keys and values of 8.
+/// One query or some of 32 heads; keys and values of 8, or of fewer.
 template <class T>
 struct cache {
-  static constexpr std::size_t heads = 32, kv_heads = 8;
-  std::size_t keys;
-  matrix q = some_numbers(1, heads* attended_dim, 1);
+  static constexpr std::size_t heads = 32;
+  std::size_t keys, queries, kv_heads;
+  matrix q = some_numbers(queries, heads* attended_dim, 1);
   std::vector<T> k, v;
   std::vector<std::int64_t> slots;
   posenc::attention_workspace<float> workspace;
 
-  explicit cache(std::size_t n)
-      : keys(n), k(n * kv_heads * attended_dim), v(k), slots(slots_of_pages(n)) {
+  explicit cache(std::size_t n, std::size_t its_queries = 1, std::size_t its_kv_heads = 8)
+      : keys(n),
+        queries(its_queries),
+        kv_heads(its_kv_heads),
+        k(n * kv_heads * attended_dim),
+        v(k),
+        slots(slots_of_pages(n)) {
     fill(k.data(), k.size()), fill(v.data(), v.size());
   }
   std::array<std::span<T const>, 2> parts() const { return {k, v}; }
-  posenc::heads_view<float const> query() const { return {q.data(), {1, heads, attended_dim}}; }
+  posenc::heads_view<float const> query() const {
+    return {q.data(), {queries, heads, attended_dim}};
+  }
   posenc::heads_view<T const> view(std::vector<T> const& of) const {
     return {of.data(), {keys, kv_heads, attended_dim}};
   }
@@ -47,10 +55,37 @@ struct cache {
   }
 };
 
+/// Four sequences, a quarter of the keys each, attended to in one call.
+template <class T>
+struct batch : cache<T> {
+  static constexpr std::size_t sequences = 4;
+  using cache<T>::cache;
+  std::vector<float> outputs = std::vector<float>(sequences * cache<T>::heads * attended_dim);
+  std::vector<std::byte> memory;
+
+  void decode() {
+    auto const each = this->keys / sequences;
+    using heads_of_cache = posenc::heads_view<T const>;
+    std::vector<posenc::attention_call<posenc::heads_view<float const>, heads_of_cache,
+                                       heads_of_cache, posenc::heads_view<float>, posenc::nope>>
+        calls;
+    for (std::size_t i = 0; i < sequences; ++i) {
+      posenc::heads_view<float> const to(outputs.data() + i * this->heads * attended_dim,
+                                         {1, this->heads, attended_dim});
+      calls.emplace_back(this->query(), this->view(this->k).slice_tokens(i * each, each),
+                         this->view(this->v).slice_tokens(i * each, each), to, encoding);
+    }
+    memory.resize(posenc::attention_bytes(calls, 1));
+    static constexpr auto here = [](std::size_t, posenc::task const& run) { run(0); };
+    posenc::attend(posenc::tasks(1, here), calls, memory);
+  }
+  posenc::nope encoding;
+};
+
 /// The same, of keys and values in a format, in pages.
 template <class Format>
 struct encoded_cache {
-  static constexpr std::size_t heads = cache<float>::heads, kv_heads = cache<float>::kv_heads;
+  static constexpr std::size_t heads = cache<float>::heads, kv_heads = 8;
   Format format;
   posenc::pages_shape shape;
   std::vector<std::byte> k, v;

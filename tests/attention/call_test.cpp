@@ -35,9 +35,7 @@ struct sequence {
 
   explicit sequence(attention_sizes const& given)
       : sizes(given), x(given), outputs(given.queries * given.heads * given.value_dim, 9) {}
-  heads_view<float> to() {
-    return {outputs.data(), {sizes.queries, sizes.heads, sizes.value_dim}};
-  }
+  heads_view<float> to() { return {outputs.data(), {sizes.queries, sizes.heads, sizes.value_dim}}; }
   auto call(auto const& encoding, attention_options const& options = {},
             attention_records<float> const& records = {}) {
     return attention_call(x.q_view(), x.k_view(), x.v_view(), to(), encoding, options, records);
@@ -71,15 +69,15 @@ std::vector<std::string> attend_on_threads(std::size_t workers, auto const& call
   std::vector<std::string> errors(workers);
   on_threads(workers, [&](std::size_t i) {
     worker const self(i, workers, [&] { barrier.arrive_and_wait(); });
-    errors[i] = error_of([&] { attend(self, std::span(calls), memory); });
+    errors[i] = error_of([&] { attend(self, calls, memory); });
   });
   return errors;
 }
 
 // Decoding in ranges, few rows, a prompt in blocks and parts, no query, no key.
-attention_sizes const shapes[]{{1, 5000, 8, 2, 16, 24}, {3, 1300, 4, 4, 20, 8},
+attention_sizes const shapes[]{{1, 5000, 8, 2, 16, 24},  {3, 1300, 4, 4, 20, 8},
                                {700, 700, 2, 1, 16, 16}, {5, 40000, 2, 2, 4, 4},
-                               {0, 9, 2, 1, 8, 8},      {2, 0, 2, 1, 8, 8}};
+                               {0, 9, 2, 1, 8, 8},       {2, 0, 2, 1, 8, 8}};
 
 template <class Encoding>
 void expect_same_bits(Encoding const& encoding, attention_options const& options) {
@@ -95,8 +93,7 @@ void expect_same_bits(Encoding const& encoding, attention_options const& options
       std::span const view(&call, 1);
       std::vector<std::byte> memory(attention_bytes(view, workers) + 7);
       auto const unaligned = std::span(memory).subspan(7);
-      for (auto const& error : attend_on_threads(workers, view, unaligned))
-        EXPECT_EQ(error, "");
+      for (auto const& error : attend_on_threads(workers, view, unaligned)) EXPECT_EQ(error, "");
       EXPECT_TRUE(numbers::same_bits(s.outputs, expected.outputs)) << workers;
       EXPECT_TRUE(numbers::same_bits(log_sum_exp, expected.log_sum_exp)) << workers;
       std::ranges::fill(s.outputs, 9.0f), std::ranges::fill(log_sum_exp, 9.0);
@@ -119,14 +116,14 @@ TEST(attention_call, of_a_rule_that_needs_whole_rows_too) {
 
 TEST(attention_call, serves_a_batch_of_sequences_of_their_own_lengths) {
   std::vector<sequence> all;
-  for (std::size_t const keys : {1u, 700u, 4000u, 33u, 9000u}) all.emplace_back(
-      attention_sizes{keys % 3 + 1, keys + 3, 8, 2, 16, 16});
+  for (std::size_t const keys : {1u, 700u, 4000u, 33u, 9000u})
+    all.emplace_back(attention_sizes{keys % 3 + 1, keys + 3, 8, 2, 16, 16});
   std::vector<decltype(all[0].call(nope()))> calls;
   for (auto& s : all) calls.push_back(s.call(nope()));
   for (std::size_t const workers : {1u, 3u, 8u}) {
-    std::vector<std::byte> memory(attention_bytes(std::span(std::as_const(calls)), workers));
+    std::vector<std::byte> memory(attention_bytes(calls, workers));
     for (auto& s : all) std::ranges::fill(s.outputs, 9.0f);
-    attend_on_threads(workers, std::as_const(calls), memory);
+    attend_on_threads(workers, calls, memory);
     for (auto const& s : all)
       EXPECT_TRUE(numbers::same_bits(s.outputs, s.expected(nope()).outputs));
   }
@@ -140,8 +137,8 @@ TEST(attention_call, writes_records_and_outputs_of_other_types) {
   heads_view<bfloat16> const to(narrow.data(), s.to().shape());
   attention_call const call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, nope(), {},
                             {.scores = scores, .weights = weights});
-  std::vector<std::byte> memory(attention_bytes(std::span(&call, 1), 1));
-  attend(detail::one_task(), std::span(&call, 1), memory);
+  std::vector<std::byte> memory(attention_bytes(call, 1));
+  attend(detail::one_task(), call, memory);
   EXPECT_TRUE(numbers::same_bits(scores, expected.scores));
   EXPECT_TRUE(numbers::same_bits(weights, expected.weights));
   for (std::size_t i = 0; i < narrow.size(); ++i)
@@ -153,10 +150,10 @@ TEST(attention_call, needs_memory_that_grows_with_ranges_alone) {
     std::vector<float> q(queries * 4 * 8), kv(keys * 8), to(q.size());
     heads_view<float const> const of_q(q.data(), {queries, 4, 8}), k(kv.data(), {keys, 1, 8});
     attention_call const call(of_q, k, k, heads_view<float>(to.data(), of_q.shape()), nope());
-    return attention_bytes(std::span(&call, 1), workers);
+    return attention_bytes(call, workers);
   };
-  EXPECT_EQ(bytes(1000, 1000, 1), bytes(1000, 100'000, 1) - (bytes(1000, 100'000, 0) -
-                                                             bytes(1000, 1000, 0)))
+  EXPECT_EQ(bytes(1000, 1000, 1),
+            bytes(1000, 100'000, 1) - (bytes(1000, 100'000, 0) - bytes(1000, 1000, 0)))
       << "a worker's part";
   EXPECT_LT(bytes(1, 1'000'000, 1), 500'000u) << "at most 64 ranges";
 }
@@ -166,9 +163,8 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
   auto const before = s.outputs;
   heads_view<float> const few(s.outputs.data(), {1, 2, 8}), over(s.x.q.data(), {2, 2, 8});
   auto const refusal = [&](heads_view<float> const& to, attention_records<float> const& records) {
-    return message_of([&] {
-      attention_call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, nope(), {}, records);
-    });
+    return message_of(
+        [&] { attention_call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, nope(), {}, records); });
   };
   EXPECT_EQ(refusal(few, {}), "posenc: attention_call: outputs must be [2][2][8], got [1][2][8]");
   EXPECT_EQ(refusal(over, {}),
@@ -177,8 +173,8 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
   EXPECT_EQ(refusal(s.to(), {.scores = scores}),
             "posenc: attention_call: scores must have 12 numbers, or none, got 5");
   auto const call = s.call(nope());
-  std::vector<std::byte> memory(attention_bytes(std::span(&call, 1), 1) - 1);
-  EXPECT_EQ(message_of([&] { attend(detail::one_task(), std::span(&call, 1), memory); }),
+  std::vector<std::byte> memory(attention_bytes(call, 1) - 1);
+  EXPECT_EQ(message_of([&] { attend(detail::one_task(), call, memory); }),
             "posenc: attend: memory must have " + std::to_string(memory.size() + 1) +
                 " bytes, as attention_bytes says, got " + std::to_string(memory.size()));
   EXPECT_EQ(s.outputs, before);
@@ -219,8 +215,7 @@ TEST(attention_workers, that_disagree_are_told_so) {
     expect([&](std::size_t i, auto const& wait) {  // one has no memory
       attend(worker(i, count, wait), view, i == 0 ? std::span<std::byte>() : std::span(memory));
     });
-    for (auto const& error : attend_on_threads(count, view, memory))
-      EXPECT_EQ(error, "");
+    for (auto const& error : attend_on_threads(count, view, memory)) EXPECT_EQ(error, "");
     EXPECT_NE(s.outputs, before);
     s.outputs = before;
   }
@@ -238,10 +233,9 @@ struct throws_amid {
 TEST(attention_workers, do_not_wait_for_one_that_throws_amid_the_work) {
   sequence s({1, 6000, 2, 1, 8, 8});
   auto const call = s.call(throws_amid());
-  std::vector<std::byte> memory(attention_bytes(std::span(&call, 1), 4));
+  std::vector<std::byte> memory(attention_bytes(call, 4));
   std::size_t failed = 0;
-  for (auto const& error : attend_on_threads(4, std::span(&call, 1), memory))
-    failed += error == "amid";
+  for (auto const& error : attend_on_threads(4, call, memory)) failed += error == "amid";
   EXPECT_GE(failed, 1u);
 }
 

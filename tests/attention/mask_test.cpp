@@ -162,7 +162,7 @@ TEST(visible_keys, a_query_that_sees_nothing_has_an_empty_range_and_hides_all) {
   std::vector<std::int64_t> const queries{-1, 2}, up{0, 1, 2, 3}, down{3, 2, 1, 0};
   auto const of = [&](auto const& keys) {
     return detail::visible_keys(mask::causal, detail::position_list(queries),
-                                detail::position_list(keys));
+                                detail::position_list(keys), mask::causal.sequences_rise(keys));
   };
   auto const rising = of(up), falling = of(down);
   EXPECT_EQ(rising.around(0, {0, 4}), (token_range{0, 0}));

@@ -419,8 +419,7 @@ TEST(distances_of, are_from_the_last_key_after_to_the_first_before) {
   auto const range = distances_between(from(10, 5), from(3, 10));
   EXPECT_EQ(range.nearest, -2);
   EXPECT_EQ(range.farthest, 11);
-  EXPECT_TRUE(distances_between(positions{0, 1'000'000}, from(0, 10)).empty())
-      << "too scattered";
+  EXPECT_TRUE(distances_between(positions{0, 1'000'000}, from(0, 10)).empty()) << "too scattered";
   EXPECT_TRUE(distances_between({}, from(0, 10)).empty());
   EXPECT_TRUE(distances_between(from(0, 10), {}).empty());
 }

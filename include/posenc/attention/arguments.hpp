@@ -118,6 +118,7 @@ struct attention_arguments {
   posenc::mask mask;
   position_list query_positions, key_positions;
   heads_view<float const> query_side, key_side;
+  bool keys_rise = true;  ///< the positions of keys, in each sequence
   counted_positions of_packed_queries = {}, of_packed_keys = {};
 };
 
@@ -131,21 +132,21 @@ score_row<S> row_with_sides(attention_arguments const& in, std::span<S> scores,
     return side.tokens() == 0 ? side : side.slice_heads(head * side.heads() / in.heads, 1);
   };
   auto const of_query = side_of_head(in.query_side), of_keys = side_of_head(in.key_side);
-  return {scores,
-          head,
-          in.query_positions[t],
-          key_positions,
-          query,
-          t,
-          keys.first,
-          of_query.tokens() == 0 ? std::span<float const>() : of_query(t, 0),
-          of_keys.tokens() == 0 ? of_keys
-                                : of_keys.slice_tokens(keys.first, keys.last - keys.first)};
+  return {
+      scores,
+      head,
+      in.query_positions[t],
+      key_positions,
+      query,
+      t,
+      keys.first,
+      of_query.tokens() == 0 ? std::span<float const>() : of_query(t, 0),
+      of_keys.tokens() == 0 ? of_keys : of_keys.slice_tokens(keys.first, keys.last - keys.first)};
 }
 
 /// Throws std::invalid_argument unless all agree and the scale is finite in T, which scores are
-/// computed in. scaled: what is on queries that are encoded already, if they are. The positions must
-/// outlive what is returned.
+/// computed in. scaled: what is on queries that are encoded already, if they are. The positions
+/// must outlive what is returned.
 template <std::floating_point T, class Encoding>
 attention_arguments checked_arguments(char const* function, Encoding const& encoding,
                                       heads_shape const& q, heads_shape const& k,
@@ -217,6 +218,7 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   } else if (at.keys.empty()) {
     in.key_positions = position_list(0, keys);
   }
+  in.keys_rise = in.key_positions.is_counted() || mask.sequences_rise(in.key_positions.given());
   if (at.queries.empty() && mask.is_packed()) {
     std::vector<std::int64_t> memory;
     in.of_packed_queries.numbers =

@@ -56,9 +56,8 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
   result.weights.resize(options.keep_weights ? kept : 0);
   call.write_to({result.outputs.data(), {given.queries, given.heads, given.value_dim}},
                 {result.log_sum_exp, result.scores, result.weights});
-  std::span const calls(&std::as_const(call), 1);
-  workspace.memory.resize(std::max(workspace.memory.size(), attention_bytes(calls, split.count())));
-  attend(split, calls, workspace.memory);
+  workspace.memory.resize(std::max(workspace.memory.size(), attention_bytes(call, split.count())));
+  attend(split, call, workspace.memory);
   return result;
 }
 
@@ -74,24 +73,27 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
 /// An encoding of site 1 is a compile error. Products and exponentials in T, sums of exponentials
-/// in double. Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows
-/// that see them. Throws std::invalid_argument unless the shapes, positions and packed sequences
-/// agree, every key and value has a slot, there is a head, kv_heads divides heads, and an encoding
-/// that knows its heads has as many (or more, where it says that it may serve fewer); and, then
-/// amid the work, where an encoding throws for another reason. The encoding is not copied.
+/// in double. A key whose token has no slot, or whose value has none, is seen by no query. Keys
+/// that no query of a block sees are skipped. Infinities and NaN stay in the rows that see them.
+/// Throws std::invalid_argument unless the shapes, positions, given masks and packed sequences
+/// agree, there is a head, kv_heads divides heads, and an encoding that knows its heads has as many
+/// (or more, where it says that it may serve fewer); and, then amid the work, where an encoding
+/// throws for another reason. The encoding is not copied.
 ///
-/// A task takes blocks of up to 144 query rows of a kv head until none is left. **Decoding**, which
-/// is up to 8 rows per kv head of keys that no site changes, is split by keys instead: a task takes
-/// the keys between two multiples of 2048, of all kv heads, or of some where tasks are more than
-/// such parts. The sums of parts are added in the order of keys, in one task too, so that the bits
-/// are the same for any split. Decoding is split by kv heads alone where whole rows are needed: by
-/// a rule of site 3 that looks at other scores (adjusts_each_score), by a rule of site 4 other than
-/// a sink, and to keep scores or weights. Its sums are then rounded in another order. Tasks call
-/// the encoding concurrently; what it throws is thrown when all have ended.
+/// A block of queries attends to 512 keys at a time, and the rows are added up in the order of
+/// keys.
+/// **Few rows**, up to 64 per kv head (8 where the CPU does not convert the format's halves) of
+/// keys that no site changes, read keys and values in place, as in decoding; **more** of them read
+/// panels of 512 keys, which blocks of up to 144 rows share, up to six at a time. Keys are split
+/// into up to 64 ranges where they are many beside the rows. Blocks, parts and ranges depend on the
+/// shape alone: bits are the same for any tasks. Whole rows are computed at once, in one range, for
+/// a rule of site 3 that looks at other scores (see adjusts_each_score), for a rule of site 4 other
+/// than a sink, and to keep scores or weights. Tasks call the encoding concurrently; what it throws
+/// is thrown when all have ended.
 ///
-/// Memory beside the results: each task holds 144 rows of scores and the keys and values of one kv
-/// head. In decoding, each task holds the scores of one part, and 16 decoded heads if the format
-/// has no load; the call holds the outputs of all parts.
+/// Memory beside the results: 2.3 MB per task at head_dim 128, for any number of keys; with whole
+/// rows, 144 rows of scores instead of 144 parts. The outputs of ranges, up to 64 times those of
+/// the call's few rows, are shared. Engines give the memory themselves: see attention_call.
 template <class Executor, attended_queries Q, any_heads K, any_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,

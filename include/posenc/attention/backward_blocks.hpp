@@ -58,8 +58,7 @@ struct backward_blocks {
 
   /// How large the blocks are.
   static block_sizes sizes_of(attention_arguments const& given) noexcept {
-    return {std::min(given.queries, queries_of_block(given.group)), 1, 1, given.keys,
-            given.keys};
+    return {std::min(given.queries, queries_of_block(given.group)), 1, 1, given.keys, given.keys};
   }
 
   /// k and v: as to_read makes them.
@@ -154,13 +153,12 @@ struct backward_blocks {
   }
 
   /// From scores to encoded queries and keys.
-  void through_products(std::vector<T> const& d_scores, T const* queries,
-                        tile_panels<T>& keys, std::size_t kv_head, attention_gradients<T>& d) {
+  void through_products(std::vector<T> const& d_scores, T const* queries, tile_panels<T>& keys,
+                        std::size_t kv_head, attention_gradients<T>& d) {
     auto const& block = scores.shape();
     auto const dims = given.head_dim;
     heads_view<T> const d_keys(d.k.data(), {given.keys, given.kv_heads, dims});
-    add_transposed_product<T>(d_keys.slice_heads(kv_head, 1), d_scores.data(), queries,
-                              block);
+    add_transposed_product<T>(d_keys.slice_heads(kv_head, 1), d_scores.data(), queries, block);
     memory.d_queries.assign(block.rows() * dims, T{0});
     multiply_outputs(memory.d_queries.data(), d_scores.data(), keys, block);
     finish_outputs<T>(memory.d_queries.data(), d_scores.data(), keys.head(), block, nullptr);

@@ -11,8 +11,8 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/block_memory.hpp"
 #include "posenc/attention/dense_heads.hpp"
-#include "posenc/attention/key_parts.hpp"
 #include "posenc/attention/few_products.hpp"
+#include "posenc/attention/key_parts.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/attention/work.hpp"
@@ -148,11 +148,10 @@ class block_attention {
         return inverse_temperature_of(
             encoding, statistics_of(plain, max, row.head, given_.query_positions[row.query]));
       };
-      auto const e =
-          acts_on_softmax<typename Call::encoding_type> && temperature
-              ? exponentiate<acts_on_softmax<typename Call::encoding_type>>(
-                    row.scores, memory_.exponentials, beta)
-              : exponentiate<false>(row.scores, memory_.exponentials, beta);
+      auto const e = acts_on_softmax<typename Call::encoding_type> && temperature
+                         ? exponentiate<acts_on_softmax<typename Call::encoding_type>>(
+                               row.scores, memory_.exponentials, beta)
+                         : exponentiate<false>(row.scores, memory_.exponentials, beta);
       if (e.numbers != row.scores.data())
         std::copy_n(e.numbers, row.scores.size(), row.scores.data());
       if (!is_finite(e.sum.sum)) scores_.clear_hidden(row);
@@ -169,12 +168,14 @@ class block_attention {
     auto const rows = memory_.rows.from(i * rows_of_block());
     for (std::size_t n = 0; n < scores_.shape().rows(); ++n)
       rows.add(n, memory_.sums[n], memory_.outputs + n * given_.value_dim);
-    if (!call_.records().weights.empty())
-      for (std::size_t n = 0; n < scores_.shape().rows(); ++n)
-        record(call_.records().weights, scores_[n], T{0},
-               [share = static_cast<T>(memory_.shares[n])](T weight) {
-                 return weight == 0 ? T{0} : weight * share;
-               });
+    if (call_.records().weights.empty()) return;
+    for (std::size_t n = 0; n < scores_.shape().rows(); ++n) {
+      auto const row = scores_[n];
+      auto const share = share_of(memory_.sums[n], sink_of(call_.encoding(), row.head)).share;
+      record(call_.records().weights, row, T{0}, [share = static_cast<T>(share)](T weight) {
+        return weight == 0 ? T{0} : weight * share;
+      });
+    }
   }
 
   /// The rows of block i go to the result, or to their range.

@@ -156,8 +156,8 @@ class checked_call {
  private:
   bool reads_in_place() const noexcept {
     return reads_keys<Encoding>(given_) && !changes_head_dim<Encoding> &&
-           given_.queries * given_.group <= std::min(most_rows_in_place<number>(keys_),
-                                                     most_rows_in_place<number>(values_));
+           given_.queries * given_.group <=
+               std::min(most_rows_in_place<number>(keys_), most_rows_in_place<number>(values_));
   }
   void record_nothing(std::size_t row) const {
     auto const at = (row % given_.heads * given_.queries + row / given_.heads) * given_.keys;

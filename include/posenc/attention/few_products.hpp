@@ -25,7 +25,9 @@ struct takes_any_view {
   void operator()(auto const&) const noexcept {}
 };
 template <class Heads>
-concept chooses_format = requires(Heads const& heads) { visit_format(heads, takes_any_view()); };
+concept chooses_format = requires(Heads const& heads) {
+  visit_format(heads, takes_any_view());
+};
 
 /// Up to this many rows per kv head, keys and values are read in place, all kv heads at once; each
 /// four rows decode them again, which costs little where the CPU converts halves. Beyond, panels
@@ -63,9 +65,8 @@ template <std::floating_point T, class Heads>
 void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b,
                      few_memory<T> const& memory) {
   if constexpr (chooses_format<Heads>) {
-    visit_format(k, [&](auto const& in_format) {
-      multiply_scores(scores, scale, q, in_format, b, memory);
-    });
+    visit_format(
+        k, [&](auto const& in_format) { multiply_scores(scores, scale, q, in_format, b, memory); });
   } else {
     auto const of_head = b.rows_of_head(), padded = padded_rows(of_head), dims = k.head_dim();
     for (std::size_t head = 0; head < b.kv_heads; ++head) {

@@ -89,9 +89,9 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   detail::score_memory<T, Encoding>(counted, given, sizes);
   workspace.blocks.resize(std::max(workspace.blocks.size(), counted.bytes()));
   detail::scratch memory(workspace.blocks.data());
-  blocks{encoding, given, forward, workspace, {step, given, {}, sizes, memory}}
-      .add_all(heads_view<std::remove_const_t<Q> const>(q), k, v,
-               heads_view<std::remove_const_t<D> const>(d_outputs));
+  blocks{encoding, given, forward, workspace, {step, given, {}, sizes, memory}}.add_all(
+      heads_view<std::remove_const_t<Q> const>(q), k, v,
+      heads_view<std::remove_const_t<D> const>(d_outputs));
 
   // (2) queries and keys
   if constexpr (acts_on_queries_and_keys<Encoding>) {

@@ -62,8 +62,7 @@ class prepared_sites {
       of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
       if (queries_are_encoded) return;
       std::vector<std::int64_t> memory;
-      if (!keys_are_encoded)
-        of_keys_.emplace(encoding_.template prepare<T>(keys.listed(memory)));
+      if (!keys_are_encoded) of_keys_.emplace(encoding_.template prepare<T>(keys.listed(memory)));
       auto const count = queries.size();
       if (!keys_are_encoded && count <= keys.size() &&
           queries == keys.part(keys.size() - count, count)) {

@@ -31,23 +31,25 @@ template <std::floating_point T>
 void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_shape const& b) {
   constexpr auto size = lanes<T>::size;
   auto const dims = k.head().head_dim(), seen = b.seen();
-  in_parts(std::max(b.keys.first, k.first()), k.last(), tile_columns<T>,
-           [&](std::size_t key, std::size_t keys) {
-    if (key >= b.keys.last) return;
-    in_parts(0, dims, tile_terms, [&](std::size_t dim, std::size_t terms) {
-      auto const* const panel = k.of_keys(key, keys, dim, terms);
-      in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
-        auto const [first, last] = b.seen_by(row, rows);  // made whole registers, within the row
-        auto const from = std::max({first / size * size, key, b.keys.first}),
-                   to = std::min({(last + size - 1) / size * size, key + keys, b.keys.last});
-        if (from >= to) return;
-        multiply<T>({scores + row * seen + from - b.keys.first, seen,
-                     rows_of_tile(q + row * dims + dim, dims, rows), 1, panel + (from - key), terms,
-                     scale, dim > 0},
-                    rows, to - from);
+  in_parts(
+      std::max(b.keys.first, k.first()), k.last(), tile_columns<T>,
+      [&](std::size_t key, std::size_t keys) {
+        if (key >= b.keys.last) return;
+        in_parts(0, dims, tile_terms, [&](std::size_t dim, std::size_t terms) {
+          auto const* const panel = k.of_keys(key, keys, dim, terms);
+          in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
+            auto const [first, last] =
+                b.seen_by(row, rows);  // made whole registers, within the row
+            auto const from = std::max({first / size * size, key, b.keys.first}),
+                       to = std::min({(last + size - 1) / size * size, key + keys, b.keys.last});
+            if (from >= to) return;
+            multiply<T>({scores + row * seen + from - b.keys.first, seen,
+                         rows_of_tile(q + row * dims + dim, dims, rows), 1, panel + (from - key),
+                         terms, scale, dim > 0},
+                        rows, to - from);
+          });
+        });
       });
-    });
-  });
 }
 
 /// outputs[row] *= shares[row], unless null. A row that comes out infinite or NaN is summed again,
@@ -91,20 +93,21 @@ void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_sha
   }
   in_parts(std::max(b.keys.first, v.first()), v.last(), tile_terms,
            [&](std::size_t key, std::size_t keys) {
-    if (key >= b.keys.last) return;
-    in_parts(0, dims, tile_columns<T>, [&](std::size_t dim, std::size_t columns) {
-      auto const* const panel = v.of_values(key, keys, dim, columns);
-      in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
-        auto const [first, last] = b.seen_by(row, rows);
-        auto const from = std::max(first, key), to = std::min(last, key + keys);
-        if (from >= to) return;
-        multiply<T>({outputs + row * dims + dim, dims,
-                     rows_of_tile(weights + row * seen + from - b.keys.first, seen, rows), 1,
-                     panel + (from - key) * tile_columns<T>, to - from, 1, from > first},
-                    rows, columns);
-      });
-    });
-  });
+             if (key >= b.keys.last) return;
+             in_parts(0, dims, tile_columns<T>, [&](std::size_t dim, std::size_t columns) {
+               auto const* const panel = v.of_values(key, keys, dim, columns);
+               in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
+                 auto const [first, last] = b.seen_by(row, rows);
+                 auto const from = std::max(first, key), to = std::min(last, key + keys);
+                 if (from >= to) return;
+                 multiply<T>(
+                     {outputs + row * dims + dim, dims,
+                      rows_of_tile(weights + row * seen + from - b.keys.first, seen, rows), 1,
+                      panel + (from - key) * tile_columns<T>, to - from, 1, from > first},
+                     rows, columns);
+               });
+             });
+           });
 }
 
 /// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key; the row

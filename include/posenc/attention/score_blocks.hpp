@@ -104,8 +104,8 @@ class score_blocks {
            std::size_t kv_heads, token_range among) {
     block_ = i, first_ = first, kv_head_ = kv_head;
     for (std::size_t t = 0; t < count; ++t)
-      memory_.ranges[t] = visible_.around(first + t, kv_head * given_.group,
-                                          kv_heads * given_.group, among);
+      memory_.ranges[t] =
+          visible_.around(first + t, kv_head * given_.group, kv_heads * given_.group, among);
     auto const ranges = std::span<token_range const>(memory_.ranges, count);
     shape_ = {ranges, hull(ranges), kv_heads, given_.group};
     if (kv_heads == 1) {
@@ -168,8 +168,8 @@ class score_blocks {
   positions_view listed_positions() const noexcept {
     return given_.key_positions.part(shape_.keys.first, shape_.seen()).listed(memory_.positions);
   }
-  /// Row i of the block as site 3 sees it, over scores of the keys that it may see. positions: those
-  /// of the block.
+  /// Row i of the block as site 3 sees it, over scores of the keys that it may see. positions:
+  /// those of the block.
   template <class S>
   score_row<S> score_row_of(std::size_t i, std::span<S> scores, positions_view positions) {
     auto const row = (*this)[i];

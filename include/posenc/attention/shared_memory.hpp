@@ -58,8 +58,7 @@ class shared_memory {
     std::size_t base = 0, next = (*next_)++;
     auto ranges = ranges_;
     for (auto const& call : calls_) {
-      partial_rows<T> const all(ranges, call.ranges_kept() * call.rows(),
-                                call.given().value_dim);
+      partial_rows<T> const all(ranges, call.ranges_kept() * call.rows(), call.given().value_dim);
       auto const pieces = call.work().pieces(workers_);
       if (next < base + pieces) {
         scratch own(own_ + worker * own_bytes_);
@@ -74,8 +73,7 @@ class shared_memory {
   void add_ranges(std::size_t i, std::size_t n) const {
     auto ranges = ranges_;
     for (auto const& call : calls_) {
-      partial_rows<T> const all(ranges, call.ranges_kept() * call.rows(),
-                                call.given().value_dim);
+      partial_rows<T> const all(ranges, call.ranges_kept() * call.rows(), call.given().value_dim);
       call.add_ranges(all, i, n);
     }
   }
@@ -83,7 +81,9 @@ class shared_memory {
  private:
   std::uint64_t mark_of(std::size_t worker) const noexcept {
     std::uint64_t mark = 0x9e37'79b9'7f4a'7c15u;
-    auto const add = [&](std::uint64_t x) { mark = (mark ^ x) * 0xff51'afd7'ed55'8ccdu ^ mark >> 29; };
+    auto const add = [&](std::uint64_t x) {
+      mark = (mark ^ x) * 0xff51'afd7'ed55'8ccdu ^ mark >> 29;
+    };
     add(worker), add(workers_), add(calls_.size());
     for (auto const& call : calls_) {
       auto const& given = call.given();

@@ -16,8 +16,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Neighbouring keys or values of one head as panels, each made when it is first asked for. They are
-/// kept for the next blocks of queries, or else the next panel takes their place.
+/// Neighbouring keys or values of one head as panels, each made when it is first asked for. They
+/// are kept for the next blocks of queries, or else the next panel takes their place.
 template <std::floating_point T>
 class tile_panels {
  public:
@@ -48,8 +48,8 @@ class tile_panels {
     head_ = head, first_ = first;
     std::fill_n(done_, panels_, char{0});
   }
-  heads_view<T const> const& head() const noexcept { return head_; }  ///< token 0 is first()
-  std::size_t first() const noexcept { return first_; }               ///< token
+  heads_view<T const> const& head() const noexcept { return head_; }     ///< token 0 is first()
+  std::size_t first() const noexcept { return first_; }                  ///< token
   std::size_t last() const noexcept { return first_ + head_.tokens(); }  ///< one beyond
   static constexpr std::size_t heads() noexcept { return 1; }
 

@@ -25,15 +25,17 @@ struct missing_tokens {
 class visible_keys {
  public:
   explicit visible_keys(attention_arguments const& given, missing_tokens const& missing = {})
-      : visible_keys(given.mask, given.query_positions, given.key_positions, missing) {}
+      : visible_keys(given.mask, given.query_positions, given.key_positions, given.keys_rise,
+                     missing) {}
+  /// keys_rise: their positions, in each sequence.
   visible_keys(mask const& m, position_list const& queries, position_list const& keys,
-               missing_tokens const& missing = {})
+               bool keys_rise, missing_tokens const& missing = {})
       : mask_(m),
         cells_(m.given_cells()),
         queries_(queries),
         keys_(keys),
         missing_(missing),
-        rising_(keys.is_counted() || m.sequences_rise(keys.given())) {}
+        rising_(keys_rise) {}
 
   /// The smallest known range of tokens that has every key of `among` that query t sees, whatever
   /// cells are given; {0, 0} if it sees none.

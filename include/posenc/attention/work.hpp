@@ -42,11 +42,11 @@ struct attention_work {
     block_queries = in_place ? given.queries : queries_of_block(given.group);
     if (rows == 0 || given.keys == 0) ranges = 0;
     blocks = rows == 0 ? 0 : (given.queries - 1) / block_queries + 1;
-    // The outputs of a range are small beside its keys, and there are at most 64 ranges.
-    keys_of_range = keys_of_part * std::max((rows + 15) / 16,
-                                            (given.keys + 64 * keys_of_part - 1) /
-                                                (64 * keys_of_part));
-    if (ranges == 0 || whole_rows || given.keys <= keys_of_range) {
+    // The outputs of a range are small beside its keys, and there are at most 64 ranges; of one,
+    // where blocks alone are as many.
+    keys_of_range = keys_of_part * std::max((rows + 15) / 16, (given.keys + 64 * keys_of_part - 1) /
+                                                                  (64 * keys_of_part));
+    if (ranges == 0 || whole_rows || given.keys <= keys_of_range || blocks * kv_heads >= 64) {
       keys_of_range = given.keys;
       return;
     }
@@ -67,7 +67,8 @@ struct attention_work {
   /// or rows too many for L2.
   std::size_t groups(std::size_t workers) const noexcept {
     if (!in_place) return kv_heads;
-    auto const heads = std::max<std::size_t>(rows_of_block / std::max<std::size_t>(rows_of_head, 1), 1);
+    auto const heads =
+        std::max<std::size_t>(rows_of_block / std::max<std::size_t>(rows_of_head, 1), 1);
     return std::min(kv_heads, std::max((workers - 1) / std::max<std::size_t>(ranges, 1) + 1,
                                        (kv_heads - 1) / heads + 1));
   }

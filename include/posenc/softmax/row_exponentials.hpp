@@ -177,8 +177,9 @@ struct row_exponentials {
   scaled_sum sum;
 };
 
-/// Overwrites the scores; if a temperature rule returns 1, the exponentials are already in `memory`,
-/// as long as the row, and stay there. beta is temperature(statistics, max), or 1 without a rule.
+/// Overwrites the scores; if a temperature rule returns 1, the exponentials are already in
+/// `memory`, as long as the row, and stay there. beta is temperature(statistics, max), or 1 without
+/// a rule.
 template <bool Temperature, std::floating_point T>
 row_exponentials<T> exponentiate(std::span<T> x, [[maybe_unused]] T* memory,
                                  [[maybe_unused]] auto const& temperature) {
