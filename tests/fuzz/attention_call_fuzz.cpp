@@ -5,20 +5,17 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "attention_call_plans.hpp"
+#include "attention_call_sequence.hpp"
 #include "attention_choices.hpp"
 #include "must.hpp"
 #include "plain_attention.hpp"
@@ -44,112 +41,6 @@ bool refuses(auto const& act, bool wrong = true) {
   return false;
 }
 
-/// What one sequence of a batch is given wrongly.
-enum class fault {
-  none,
-  memory,
-  outputs,
-  overlap,
-  log_sum_exp,
-  scores,
-  weights,
-  cells,
-  heads_of_cells,
-  slopes,
-  positions,
-  last = positions
-};
-
-template <class Q, class K, class V, class O>
-struct sequence {
-  using T = typename Q::number;
-  problem<Q, K, V> p;
-  results_in_memory<O, T> to;
-  posenc::attention_options options = {};
-  std::vector<float> one = std::vector<float>(1);  // a mask of one cell
-  std::vector<double> slopes = {};
-
-  sequence(FuzzedDataProvider& data, heads_shape const& q, heads_shape const& k,
-           std::size_t value_dim, bool wild)
-      : p{{data, q}, {data, k}, {data, {k.tokens, k.heads, value_dim}}, {}, {},
-          any_mask(data, q.tokens, q.heads, k.tokens, wild), 0, {}},
-        to(data, {q.tokens, q.heads, value_dim}, k.tokens),
-        slopes(q.heads + 1, 1.0) {
-    auto const seed = data.ConsumeIntegral<std::uint64_t>();
-    auto const share = wild ? data.ConsumeIntegralInRange(1, 200) : 0;
-    auto const size = std::array{0.5L, 2.0L, 8.0L}[data.ConsumeIntegralInRange<unsigned>(0, 2)];
-    p.q.fill(seed, share, size), p.k.fill(seed + 1, share, size), p.v.fill(seed + 2, share, size);
-    note_missing(p.k, p.mask.missing), note_missing(p.v, p.mask.missing);
-    p.scale = static_cast<real>(
-        static_cast<T>(1 / std::sqrt(static_cast<double>(p.q.shape.head_dim))));
-    if (data.ConsumeBool()) p.query_positions = any_positions(data, q.tokens, true);
-    if (data.ConsumeBool()) p.key_positions = any_positions(data, k.tokens, true);
-    options = {.mask = p.mask.made(),
-               .query_positions = p.query_positions,
-               .key_positions = p.key_positions,
-               .keep_scores = to.scores.size != 0,
-               .keep_weights = to.weights.size != 0};
-  }
-  bool is_refused() const {
-    return fuzz::is_refused(p.mask, p.query_positions, p.key_positions, p.q.shape.tokens,
-                            p.k.shape.tokens);
-  }
-  posenc::attention_records<T> records() const {
-    return {to.log_sum_exp.all(), to.scores.all(), to.weights.all()};
-  }
-  /// Makes it wrong; false if it cannot be made so here.
-  bool spoil(fault f, posenc::heads_view<O>& outputs, posenc::attention_records<T>& records,
-             exact<double>& numbers, exact<T>& others) {
-    auto const& shape = p.q.shape;
-    auto const rows = shape.tokens * shape.heads;
-    auto const cells = [&](posenc::given_mask::shape const& of, bool sloped) {
-      posenc::given_mask const given(one.data(), of, {0, 0, 0});
-      options.mask = posenc::mask::given(sloped ? given.with_slopes(slopes) : given);
-    };
-    switch (f) {
-      case fault::outputs:
-        if (rows == 0) return false;
-        outputs = outputs.slice_tokens(0, shape.tokens - 1);
-        return true;
-      case fault::overlap:
-        if constexpr (requires { p.q.numbers; } && std::same_as<O, T>) {
-          if constexpr (std::same_as<decltype(p.q.numbers), std::vector<O>>) {
-            auto const d = to.shape.head_dim;
-            if (rows == 0 || p.q.numbers.size() < d) return false;
-            outputs = {p.q.numbers.data(), {1, 1, d}};  // which is mostly another shape, too
-            return true;
-          }
-        }
-        return false;
-      case fault::log_sum_exp:
-        numbers = exact<double>(rows + 1, 7), records.log_sum_exp = numbers.all();
-        return true;
-      case fault::scores:
-        others = exact<T>(rows * p.k.shape.tokens + 1, 7), records.scores = others.all();
-        return true;
-      case fault::weights:
-        others = exact<T>(rows * p.k.shape.tokens + 1, 7), records.weights = others.all();
-        return true;
-      case fault::cells:
-        if (shape.tokens == 0 || p.k.shape.tokens == 0) return false;
-        one[0] != 0 ? cells({shape.tokens - 1, 1, p.k.shape.tokens}, false)
-                    : cells({shape.tokens, 1, p.k.shape.tokens - 1}, false);
-        return true;
-      case fault::heads_of_cells:
-        cells({shape.tokens, shape.heads + 1, p.k.shape.tokens}, false);
-        return true;
-      case fault::slopes:
-        cells({shape.tokens, 1, p.k.shape.tokens}, true);
-        return true;
-      case fault::positions:
-        options.key_positions = positions(p.k.shape.tokens + 1);
-        return true;
-      default:
-        return false;
-    }
-  }
-};
-
 /// Runs the calls with `bytes` of memory, by tasks or by one worker of one.
 template <class Call>
 void run(std::span<Call const> calls, std::size_t workers, bool by_worker, std::size_t bytes) {
@@ -164,10 +55,10 @@ void run(std::span<Call const> calls, std::size_t workers, bool by_worker, std::
 
 template <class Sequence, class Encoding>
 void check(FuzzedDataProvider& data, std::vector<Sequence>& all, Encoding const& encoding) {
-  auto const f = data.ConsumeIntegralInRange(0, 3) == 0
-                     ? static_cast<fault>(data.ConsumeIntegralInRange(
-                           0, static_cast<int>(fault::last)))
-                     : fault::none;
+  auto const f =
+      data.ConsumeIntegralInRange(0, 3) == 0
+          ? static_cast<fault>(data.ConsumeIntegralInRange(0, static_cast<int>(fault::last)))
+          : fault::none;
   using Q = decltype(all[0].p.q.view());
   using K = decltype(all[0].p.k.view());
   using V = decltype(all[0].p.v.view());
@@ -182,13 +73,14 @@ void check(FuzzedDataProvider& data, std::vector<Sequence>& all, Encoding const&
     auto outputs = s.to.view();
     exact<double> numbers{0};
     exact<T> others{0};
-    bool const wrong =
-        s.is_refused() || (i == at && s.spoil(f, outputs, records, numbers, others));
+    bool const wrong = s.is_refused() || (i == at && s.spoil(f, outputs, records, numbers, others));
     must_refuse = must_refuse || wrong;
-    bool const refused = refuses([&] {
-      calls.emplace_back(s.p.q.view(), s.p.k.view(), s.p.v.view(), outputs, encoding, s.options,
-                         records);
-    }, wrong);
+    bool const refused = refuses(
+        [&] {
+          calls.emplace_back(s.p.q.view(), s.p.k.view(), s.p.v.view(), outputs, encoding, s.options,
+                             records);
+        },
+        wrong);
     must(refused == wrong, wrong ? "did what is to be refused" : "refused what is right");
   }
   std::span<typename decltype(calls)::value_type const> const whole(calls);
@@ -232,8 +124,12 @@ void run(FuzzedDataProvider& data, std::size_t dims) {
   std::vector<sequence<Q, K, V, O>> all;
   all.reserve(3);
   for (auto i = few(3); i > 0; --i) {
-    auto const keys = size == 0 ? few(1700) : size == 1 ? few(600) : few(40),
-               queries = size == 0 ? few(5) : size == 1 ? few(80) : few(12);
+    auto const keys = size == 0   ? few(1700)
+                      : size == 1 ? few(600)
+                                  : few(40),
+               queries = size == 0   ? few(5)
+                         : size == 1 ? few(80)
+                                     : few(12);
     all.emplace_back(data, heads_shape{queries, heads, head_dim},
                      heads_shape{keys, kv_heads, head_dim}, dims == 1 ? few(11) + 1 : dims, wild);
   }
@@ -255,10 +151,10 @@ void run(FuzzedDataProvider& data, std::size_t dims) {
       tempers const softmax{
           std::array{tempers::constant, tempers::position, tempers::whole_row}[few(2)]};
       each({.rotates = true, .softmax = softmax});
-      return check(data, all,
-                   posenc::scheme(posenc::rope<posenc::halves>(
-                                      posenc::geometric(head_dim / 2 * 2, 1e4)),
-                                  softmax));
+      return check(
+          data, all,
+          posenc::scheme(posenc::rope<posenc::halves>(posenc::geometric(head_dim / 2 * 2, 1e4)),
+                         softmax));
     }
   }
 }
@@ -268,21 +164,37 @@ void refuse_parts(FuzzedDataProvider& data) {
   using posenc::given_mask, posenc::mask;
   auto const far = data.ConsumeIntegralInRange<std::ptrdiff_t>(
       std::numeric_limits<std::ptrdiff_t>::max() / 2, std::numeric_limits<std::ptrdiff_t>::max());
-  auto const below = data.ConsumeIntegralInRange<std::int64_t>(
-      std::numeric_limits<std::int64_t>::min(), -1);
+  auto const below =
+      data.ConsumeIntegralInRange<std::int64_t>(std::numeric_limits<std::int64_t>::min(), -1);
   float const cell = 0;
   std::byte const bits{};
   std::array<double, 1> const slope{std::numeric_limits<double>::quiet_NaN()};
   auto const n = data.ConsumeIntegralInRange<std::size_t>(3, 9);
-  must(refuses([&] { given_mask(static_cast<float const*>(nullptr), {n, 1, n}); }) &&
-           refuses([&] { given_mask(&cell, {n, 0, n}); }) &&
-           refuses([&] { given_mask(&cell, {n, 1, 1}, {far}); }) &&
-           refuses([&] { given_mask(&cell, {n, n, 1}, {0, -far}); }) &&
-           refuses([&] { given_mask(&cell, {1, 1, n}, {0, 0, far}); }) &&
-           refuses([&] { given_mask::bits(&bits, {1, 1, n}, {0, 0, 2}); }) &&
-           refuses([&] { given_mask(&cell, {1, 1, 1}).with_slopes(slope); }) &&
+  must(refuses([&] {
+         given_mask(static_cast<float const*>(nullptr), {n, 1, n});
+       }) &&
+           refuses([&] {
+             given_mask(&cell, {n, 0, n});
+           }) &&
+           refuses([&] {
+             given_mask(&cell, {n, 1, 1}, {far});
+           }) &&
+           refuses([&] {
+             given_mask(&cell, {n, n, 1}, {0, -far});
+           }) &&
+           refuses([&] {
+             given_mask(&cell, {1, 1, n}, {0, 0, far});
+           }) &&
+           refuses([&] {
+             given_mask::bits(&bits, {1, 1, n}, {0, 0, 2});
+           }) &&
+           refuses([&] {
+             given_mask(&cell, {1, 1, 1}).with_slopes(slope);
+           }) &&
            refuses([&] { mask::window(below, 0); }) && refuses([&] { mask::window(0, below); }) &&
-           refuses([&] { mask::given({&cell, {1, 1, 1}}) & mask::given({&cell, {1, 1, 1}}); }),
+           refuses([&] {
+             mask::given({&cell, {1, 1, 1}}) & mask::given({&cell, {1, 1, 1}});
+           }),
        "made what is to be refused");
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct heads_in_pages {
   exact<std::byte> memory{0};
   exact<std::int64_t> slots;
   std::vector<std::byte> before = {};
+  std::vector<number> decoded = {};  // 0 without a slot
 
   heads_in_pages(FuzzedDataProvider& data, heads_shape given)
       : shape(given), slots(given.tokens, -1) {
@@ -66,13 +68,16 @@ struct heads_in_pages {
         for (std::size_t h = 0; h < shape.heads; ++h) to.write(t, h, numbers.view()(t, h));
     }
     before = memory.copy();
+    decoded.resize(shape.tokens * shape.heads * shape.head_dim);
+    auto const read = view();
+    auto const d = shape.head_dim;
+    for (std::size_t t = 0; t < shape.tokens; ++t)
+      for (std::size_t h = 0; h < shape.heads && slots.data[t] >= 0; ++h)
+        read.read(t, h, std::span(&decoded[(t * shape.heads + h) * d], d));
   }
   auto view() const { return view_of<Format const>(memory.data.get()); }
   real at(std::size_t t, std::size_t h, std::size_t i) const {
-    if (slots.data[t] < 0) return 0;
-    std::vector<number> numbers(shape.head_dim);
-    view().read(t, h, numbers);
-    return static_cast<real>(numbers[i]);
+    return static_cast<real>(decoded[(t * shape.heads + h) * shape.head_dim + i]);
   }
   bool is_unchanged() const { return memory.holds(before); }
 
@@ -114,8 +119,8 @@ struct results_in_memory {
     strides = data.ConsumeBool() ? heads_strides{h * d, d} : heads_strides{d, t * d};
     auto const rows = shape.tokens * shape.heads;
     if (rows != 0)
-      outputs = exact<O>(static_cast<std::size_t>((h - 1) * strides.head + (t - 1) * strides.token +
-                                                  d - pad));
+      outputs = exact<O>(
+          static_cast<std::size_t>((h - 1) * strides.head + (t - 1) * strides.token + d - pad));
     if (data.ConsumeBool()) log_sum_exp = exact<double>(rows, 7);
     if (data.ConsumeIntegralInRange(0, 3) == 0) scores = exact<T>(rows * keys, 7);
     if (data.ConsumeIntegralInRange(0, 3) == 0) weights = exact<T>(rows * keys, 7);
@@ -139,8 +144,9 @@ struct results_in_memory {
                                    strides);
     for (std::size_t t = 0; t < shape.tokens; ++t)
       for (std::size_t h = 0; h < shape.heads; ++h)
-        to.write(t, h, std::span<T const>(&all.outputs[(t * shape.heads + h) * shape.head_dim],
-                                          shape.head_dim));
+        to.write(t, h,
+                 std::span<T const>(&all.outputs[(t * shape.heads + h) * shape.head_dim],
+                                    shape.head_dim));
     return same(wanted, outputs) && (log_sum_exp.size == 0 || is(log_sum_exp, all.log_sum_exp)) &&
            (scores.size == 0 || is(scores, all.scores)) &&
            (weights.size == 0 || is(weights, all.weights));

@@ -20,7 +20,7 @@
 namespace fuzz {
 
 inline std::vector<std::size_t> any_lengths(FuzzedDataProvider& data, std::size_t tokens,
-                                     std::size_t sequences) {
+                                            std::size_t sequences) {
   std::vector<std::size_t> lengths;
   auto rest = tokens;
   for (std::size_t i = 0; i + 1 < sequences; ++i) {
@@ -34,7 +34,7 @@ inline std::vector<std::size_t> any_lengths(FuzzedDataProvider& data, std::size_
 }
 
 inline mask_plan any_mask(FuzzedDataProvider& data, std::size_t queries, std::size_t heads,
-                   std::size_t keys, bool wild) {
+                          std::size_t keys, bool wild) {
   mask_plan m;
   m.causal = data.ConsumeBool();
   auto const any_size = [&] {

@@ -118,8 +118,14 @@ void run(FuzzedDataProvider& data) {
   if (wrongly()) v_shape.heads = few(3);
   auto const wild = data.ConsumeBool() ? 0 : data.ConsumeIntegralInRange(1, 200);
   problem<heads_in_memory<Q>, heads_in_memory<K>, heads_in_memory<V>> p{
-      {data, q_shape}, {data, k_shape}, {data, v_shape}, {}, {},
-      any_mask(data, queries, heads, keys, wild > 0), 0, {}};
+      {data, q_shape},
+      {data, k_shape},
+      {data, v_shape},
+      {},
+      {},
+      any_mask(data, queries, heads, keys, wild > 0),
+      0,
+      {}};
   auto const seed = data.ConsumeIntegral<std::uint64_t>();
   auto const size = std::array{0.5L, 2.0L, 8.0L}[few(2)];
   p.q.fill(seed, data.ConsumeBool() ? wild : 0, size),
@@ -144,10 +150,10 @@ void run(FuzzedDataProvider& data) {
   if (data.ConsumeIntegralInRange(0, 3) == 0) std::ranges::sort(key_positions);
   options.query_positions = query_positions, options.key_positions = key_positions;
 
-  bool const must_refuse =
-      k_shape.head_dim != head_dim || v_shape.tokens != keys || v_shape.heads != kv_heads ||
-      heads == 0 || kv_heads == 0 || heads % kv_heads != 0 || !finite(p.scale) ||
-      is_refused(p.mask, query_positions, key_positions, queries, keys);
+  bool const must_refuse = k_shape.head_dim != head_dim || v_shape.tokens != keys ||
+                           v_shape.heads != kv_heads || heads == 0 || kv_heads == 0 ||
+                           heads % kv_heads != 0 || !finite(p.scale) ||
+                           is_refused(p.mask, query_positions, key_positions, queries, keys);
   if (!must_refuse)
     p.key_positions = key_positions, p.query_positions = query_positions,
     count_tokens(p.mask, queries, keys, p.query_positions, p.key_positions);

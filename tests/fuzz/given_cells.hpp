@@ -46,7 +46,9 @@ class given_cells {
     auto const any = [&](std::ptrdiff_t least, std::ptrdiff_t most) {
       return data.ConsumeIntegralInRange<std::ptrdiff_t>(least, most);
     };
-    auto const more = [&] { return static_cast<std::size_t>(std::max<std::ptrdiff_t>(any(-6, 2), 0)); };
+    auto const more = [&] {
+      return static_cast<std::size_t>(std::max<std::ptrdiff_t>(any(-6, 2), 0));
+    };
     shape_ = {queries + more(), data.ConsumeBool() ? heads_ : 1, keys + more()};
     auto const type = any(0, 6);
     if (type == 0) fill<bool>(data, wild);
@@ -70,7 +72,9 @@ class given_cells {
  private:
   static constexpr double hidden = -std::numeric_limits<double>::infinity();
 
-  std::uint64_t next() { return (seed_ = seed_ * 6364136223846793005u + 1442695040888963407u) >> 11; }
+  std::uint64_t next() {
+    return (seed_ = seed_ * 6364136223846793005u + 1442695040888963407u) >> 11;
+  }
 
   /// Strides that lay out rows of `width`, and how far the cells reach from the first one.
   void lay_out(FuzzedDataProvider& data, std::ptrdiff_t width, std::ptrdiff_t of_key) {
@@ -123,8 +127,10 @@ class given_cells {
       for (std::size_t t = 0; t < shape_.queries; ++t) {
         auto const first = next() % shape_.keys, last = first + next() % shape_.keys;
         for (std::size_t s = 0; s < shape_.keys; ++s)
-          write(t, head, s, how < 2 ? next() % 100 < rate : how == 2 ? first <= s && s <= last
-                                                                     : next() % 300 == 0);
+          write(t, head, s,
+                how < 2    ? next() % 100 < rate
+                : how == 2 ? first <= s && s <= last
+                           : next() % 300 == 0);
       }
   }
   void keep(auto const& bias_of) {
@@ -136,13 +142,12 @@ class given_cells {
 
   template <class T>
   void fill(FuzzedDataProvider& data, bool wild) {
-    auto const of_key =
-        std::array<std::ptrdiff_t, 8>{1, 1, 1, 1, 1, 2, -1, 0}[data.ConsumeIntegralInRange<unsigned>(
-            0, 7)];
+    auto const of_key = std::array<std::ptrdiff_t, 8>{
+        1, 1, 1, 1, 1, 2, -1, 0}[data.ConsumeIntegralInRange<unsigned>(0, 7)];
     lay_out(data, static_cast<std::ptrdiff_t>(shape_.keys) * std::max<std::ptrdiff_t>(of_key, 1),
             of_key);
-    memory_ = exact<std::byte>(has_cells() ? static_cast<std::size_t>(to_ - from_ + 1) * sizeof(T)
-                                           : 0);
+    memory_ =
+        exact<std::byte>(has_cells() ? static_cast<std::size_t>(to_ - from_ + 1) * sizeof(T) : 0);
     auto* const cells = reinterpret_cast<T*>(memory_.data.get());
     auto const at = [&](std::size_t t, std::size_t head, std::size_t s) -> T& {
       return cells[static_cast<std::ptrdiff_t>(row(t, head)) +
@@ -152,7 +157,8 @@ class given_cells {
     if (has_cells())
       for_cells(data, [&](std::size_t t, std::size_t head, std::size_t s, bool is_seen) {
         if constexpr (sizeof(T) == 1) {
-          at(t, head, s) = static_cast<T>(is_seen ? std::same_as<T, bool> ? 1 : next() % 255 + 1 : 0);
+          at(t, head, s) =
+              static_cast<T>(is_seen ? std::same_as<T, bool> ? 1 : next() % 255 + 1 : 0);
         } else {
           auto const x = is_seen ? plain ? 0 : number(wild) : hidden;
           posenc::store(at(t, head, s), static_cast<posenc::arithmetic_t<T>>(x));

@@ -78,7 +78,8 @@ struct problem {
     expected = reference(mask.made_of_positions() & posenc::mask::given(given));
     auto const hidden = -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < biases.size(); ++i) {
-      auto const sum = biases[i] == hidden || without[i] == hidden ? hidden : without[i] + biases[i];
+      auto const sum =
+          biases[i] == hidden || without[i] == hidden ? hidden : without[i] + biases[i];
       must(expected.scores[i] == sum || sum != sum, "the reference adds another bias");
     }
   }
