@@ -145,6 +145,31 @@ TEST(attention_parts, that_given_cells_hide) {
   }
 }
 
+// Each head sees keys of its own, of kv heads that are computed together.
+TEST(attention_parts, that_each_head_sees_elsewhere) {
+  for (std::size_t const queries : {1u, 20u}) {
+    attention_sizes const n{queries, 1100, 6, 3, 2, 2};
+    std::vector<double> biases(6 * queries * n.keys, -infinity);
+    for (std::size_t row = 0; row < 6 * queries; ++row)
+      std::fill_n(biases.data() + row * n.keys + row / queries * 180 + row % 7, 90, 0.5);
+    expect_sinks(n, {.mask = mask::given(given_mask(biases.data(), {queries, 6, n.keys}))});
+  }
+}
+
+// Weights that are 0 beside other parts take no value, whichever part comes first.
+TEST(attention_parts, that_are_too_low_beside_others) {
+  for (std::size_t const queries : {1u, 66u})
+    for (std::size_t const first : {0u, 512u, 1024u})
+      for (auto const bad : {std::numeric_limits<double>::quiet_NaN(), infinity}) {
+        random_heads<double> x({queries, 1500, 1, 1, 2, 2});
+        x.v[2 * (first + 7)] = bad;
+        expect_reference(x, nope(),
+                         given(queries, 1500)
+                             .set(first, std::min<std::size_t>(first + 512, 1500), -900)
+                             .options());
+      }
+}
+
 TEST(attention_parts, of_which_one_has_what_is_not_finite) {
   for (std::size_t const queries : {1u, 66u})
     for (auto const bad : {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 1.5e308})
@@ -154,7 +179,8 @@ TEST(attention_parts, of_which_one_has_what_is_not_finite) {
         auto& numbers = of_values ? x.v : x.k;
         for (std::size_t const s : {600u, 601u}) numbers[2 * s] = bad;
         if (queries == 1) expect_reference(x, nope(), {.mask = mask::full});
-        expect_reference(x, nope(), given(queries, 1100).set(600, 602, -infinity, 2).options());
+        auto cells = given(queries, 1100).set(600, 602, -infinity, 2).set(100, 200, -infinity);
+        expect_reference(x, nope(), cells.options());
         expect_reference(x, nope(), {.mask = mask::window(200, 0)});  // not seen
       }
 }

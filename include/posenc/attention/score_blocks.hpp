@@ -103,9 +103,12 @@ class score_blocks {
   bool see(std::size_t i, std::size_t first, std::size_t count, std::size_t kv_head,
            std::size_t kv_heads, token_range among) {
     block_ = i, first_ = first, kv_head_ = kv_head;
+    // Of all heads where workers take groups of them, so that bits do not depend on the groups.
+    bool const in_groups = sizes_.keys == 0;
+    auto const head = in_groups ? 0 : kv_head * given_.group,
+               heads = in_groups ? given_.heads : kv_heads * given_.group;
     for (std::size_t t = 0; t < count; ++t)
-      memory_.ranges[t] =
-          visible_.around(first + t, kv_head * given_.group, kv_heads * given_.group, among);
+      memory_.ranges[t] = visible_.around(first + t, head, heads, among);
     auto const ranges = std::span<token_range const>(memory_.ranges, count);
     shape_ = {ranges, hull(ranges), kv_heads, given_.group};
     if (kv_heads == 1) {
