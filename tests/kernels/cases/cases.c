@@ -91,7 +91,7 @@ static posenc1_cells cells(char const* name, size_t n, size_t tokens) {
     posenc1_type const number = type_of(type);
     set_number(bytes, number, i, hidden ? 0 : x);
     float const infinite = -INFINITY;
-    uint16_t const half = 0xfc00, bfloat16 = 0xff80;
+    uint16_t const half = 0xfc00, bfloat16 = 0xff80; /* -infinity */
     if (hidden && number == POSENC1_F32) memcpy(bytes + 4 * i, &infinite, 4);
     if (hidden && number == POSENC1_F64) ((double*)(void*)bytes)[i] = -INFINITY;
     if (hidden && number == POSENC1_F16) memcpy(bytes + 2 * i, &half, 2);
@@ -186,7 +186,7 @@ static struct batch batch_of_case(void) {
     }
     for (int i = 0; i < 6; ++i)
       if (strcmp(temperature, rules[i]) == 0) a->temperature.rule = (posenc1_temperature_rule)i;
-    if (a->temperature.rule == POSENC1_SSMAX) a->temperature.scales = of_heads("", 8, 1, 0.125);
+    if (a->temperature.rule == POSENC1_SSMAX) a->temperature.scales = of_heads("temperature", 8, 1, 0.125);
     if (is("records")) {
       a->log_sum_exp = room(queries * heads * 8);
       a->scores = room(queries * heads * tokens * 8), a->weights = room(queries * heads * tokens * 8);

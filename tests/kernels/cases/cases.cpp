@@ -164,7 +164,9 @@ struct source {
         else return Stored();
       }();
       pages_shape const shape{pages, page_tokens, heads, dim};
-      memory.resize(pages * page_tokens * heads * format.bytes(dim) + 64);
+      auto of_head = format.bytes(dim);
+      if constexpr (scaled_format<Stored>) of_head += format.scale_bytes(dim);
+      memory.resize(pages * page_tokens * heads * of_head);
       heads_view<Stored, in_pages> const cache(format, memory.data(), shape, slots);
       auto const all = numbers<float>(tokens * heads * dim, n);
       for (std::size_t t = 0; t < tokens; ++t)
