@@ -8,7 +8,7 @@ list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
 # for rotation and a sixth for attention, whose tests run as quickly; those of analysis do not.
 set(optimised)
 if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
-  set(optimised simd rotation decode attention analysis inspect_model)
+  set(optimised simd rotation decode attention adapter analysis inspect_model)
 endif()
 
 # posenc_label(LABEL FOLDER...): tests and targets of these folders of tests/ have the label.
@@ -54,7 +54,7 @@ function(posenc_test_room room)
   endif()
   target_compile_options(${program} PRIVATE ${of_tests})
   if(room IN_LIST optimised)
-    target_compile_options(${program} PRIVATE $<IF:$<IN_LIST:${room},rotation;decode;attention>,-Og,-O1>)
+    target_compile_options(${program} PRIVATE $<IF:$<IN_LIST:${room},rotation;decode;attention;adapter>,-Og,-O1>)
   endif()
   if(room STREQUAL "scalar")
     target_precompile_headers(${program} PRIVATE <gtest/gtest.h>)

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "posenc/attention/attention.hpp"
@@ -76,10 +75,9 @@ struct batch : cache<T> {
       calls.emplace_back(this->query(), this->view(this->k).slice_tokens(i * each, each),
                          this->view(this->v).slice_tokens(i * each, each), to, encoding);
     }
-    std::span const all(std::as_const(calls));
-    memory.resize(posenc::attention_bytes(all, 1));
+    memory.resize(posenc::attention_bytes(calls, 1));
     static constexpr auto here = [](std::size_t, posenc::task const& run) { run(0); };
-    posenc::attend(posenc::tasks(1, here), all, memory);
+    posenc::attend(posenc::tasks(1, here), calls, memory);
   }
   posenc::nope encoding;
 };

@@ -105,8 +105,8 @@ attention_plan plan_of(char const* function, posenc1_attention const& a, std::si
           ": queries and outputs must have no slots");
   auto const queries =
       checked({function, "queries"}, a.queries, {1, plan.query_tokens, a.heads, a.head_dim}, false);
-  auto const outputs =
-      checked({function, "outputs"}, a.outputs, {1, plan.query_tokens, a.heads, plan.value_dim}, true);
+  auto const outputs = checked({function, "outputs"}, a.outputs,
+                               {1, plan.query_tokens, a.heads, plan.value_dim}, true);
   checked_heads keys{}, values{};  // of no tokens: nowhere
   if (a.tokens != 0) {
     auto const kv_heads = a.heads / plan.group;
@@ -131,22 +131,30 @@ attention_plan plan_of(char const* function, posenc1_attention const& a, std::si
                                           memory_of(a.weights, cells * real)};
   posenc::memory_range const nowhere{};
   auto const cells_at = [&](char const* name, posenc1_cells const& some) {
-    return some.data == nullptr ? nowhere
-                                : checked({function, name}, some, a, plan.query_tokens);
+    return some.data == nullptr ? nowhere : checked({function, name}, some, a, plan.query_tokens);
   };
-  auto const numbers = [&](double const* array) { return memory_of(array, a.heads * sizeof *array); };
-  posenc::memory_range const read[] = {
-      cells_at("mask", a.mask), cells_at("bias", a.bias), numbers(a.sinks), numbers(a.slopes),
-      numbers(a.mask.slopes), numbers(a.bias.slopes), numbers(a.temperature.scales),
-      numbers(a.temperature.biases), memory_of(keys.codes.at.slots, a.tokens * 8),
-      memory_of(values.codes.at.slots, a.tokens * 8), memory_of(a.key_positions, a.tokens * 8),
-      memory_of(a.query_positions, plan.query_tokens * 8)};
+  auto const numbers = [&](double const* array) {
+    return memory_of(array, a.heads * sizeof *array);
+  };
+  posenc::memory_range const read[] = {cells_at("mask", a.mask),
+                                       cells_at("bias", a.bias),
+                                       numbers(a.sinks),
+                                       numbers(a.slopes),
+                                       numbers(a.mask.slopes),
+                                       numbers(a.bias.slopes),
+                                       numbers(a.temperature.scales),
+                                       numbers(a.temperature.biases),
+                                       memory_of(keys.codes.at.slots, a.tokens * 8),
+                                       memory_of(values.codes.at.slots, a.tokens * 8),
+                                       memory_of(a.key_positions, a.tokens * 8),
+                                       memory_of(a.query_positions, plan.query_tokens * 8)};
   bool overlaps = false;
   for (auto const* one = written; one != std::end(written); ++one) {
     for (auto const* other = written; other != one; ++other)
       overlaps = overlaps || overlap(*one, *other);
     for (auto const& other : read) overlaps = overlaps || overlap(*one, other);
-    for (checked_heads const* heads : {&outputs, &queries, &std::as_const(keys), &std::as_const(values)})
+    for (checked_heads const* heads :
+         {&outputs, &queries, &std::as_const(keys), &std::as_const(values)})
       overlaps = overlaps || heads->overlaps(*one);
   }
   for (auto const& other : read) overlaps = overlaps || outputs.overlaps(other);
@@ -157,7 +165,8 @@ attention_plan plan_of(char const* function, posenc1_attention const& a, std::si
   plan.outputs = from_head(outputs, plan.first_head());
   plan.keys = from_head(keys, first), plan.values = from_head(values, first);
   for (auto* cache : {&plan.keys, &plan.values})
-    cache->multiplies_codes = a.dot_products != 0 && has_codes(static_cast<std::uint32_t>(cache->format));
+    cache->multiplies_codes =
+        a.dot_products != 0 && has_codes(static_cast<std::uint32_t>(cache->format));
   return plan;
 }
 
@@ -188,13 +197,13 @@ void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
   constexpr auto function = "posenc1_attend";
   auto const& of_set = functions_in_use();
   auto const memory = reinterpret_cast<std::uintptr_t>(a.memory);
-  auto const plan =
-      plan_of(function, a, first, last,
-              {memory, memory + std::min<std::uintptr_t>(
-                                    a.memory_bytes, std::numeric_limits<std::uintptr_t>::max() - memory)});
+  auto const plan = plan_of(
+      function, a, first, last,
+      {memory, memory + std::min<std::uintptr_t>(
+                            a.memory_bytes, std::numeric_limits<std::uintptr_t>::max() - memory)});
   if (plan.kv_heads == 0) return;
-  attention_team const alone{0, 1, a.memory, a.memory == nullptr ? 0 : a.memory_bytes,
-                             [](void*) {}, nullptr};
+  attention_team const alone{
+      0, 1, a.memory, a.memory == nullptr ? 0 : a.memory_bytes, [](void*) {}, nullptr};
   if (of_set.attend(&plan, 1, alone)) return;
   require_memory(function, "posenc1_attention_memory", of_set.bytes(&plan, 1, 1), nullptr,
                  a.memory_bytes);
@@ -202,14 +211,14 @@ void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
 
 /// What the workers of a call share beside the memory of the set's own.
 struct shared_memory {
-  std::uint64_t* marks;     ///< [workers], of their arguments
-  attention_plan* plans;    ///< [workers][count]
+  std::uint64_t* marks;   ///< [workers], of their arguments
+  attention_plan* plans;  ///< [workers][count]
   std::byte* rest;
-  std::size_t bytes;        ///< before the rest
+  std::size_t bytes;  ///< before the rest
 
   shared_memory(std::size_t count, std::size_t workers, void* memory) {
-    posenc::detail::scratch all = memory == nullptr ? posenc::detail::scratch()
-                                                    : posenc::detail::scratch(memory);
+    posenc::detail::scratch all =
+        memory == nullptr ? posenc::detail::scratch() : posenc::detail::scratch(memory);
     marks = all.take<std::uint64_t>(workers);
     plans = all.take<attention_plan>(workers, count);
     rest = all.take<std::byte>(0);
@@ -296,8 +305,8 @@ void attend_as(worker_on_the_way& self) {
   auto const& given = self.given;
   require(given.index < given.count, function, ": index must be below count, got ", given.index,
           " of ", given.count);
-  require(given.count == 1 || given.barrier != nullptr, function,
-          ": there must be a barrier for ", given.count, " workers, got null");
+  require(given.count == 1 || given.barrier != nullptr, function, ": there must be a barrier for ",
+          given.count, " workers, got null");
   if (self.count == 0) return self.call_barrier();
   shared_memory const sizes(self.count, given.count, nullptr);
   auto const refuse_memory = [&] {
@@ -312,15 +321,16 @@ void attend_as(worker_on_the_way& self) {
   auto* const plans = shared.plans + given.index * self.count;
   auto const& of_set = functions_in_use();
   for (std::size_t i = 0; i < self.count; ++i) {
-    ::new (plans + i) attention_plan(plan_of(function, self.attentions[i], 0,
-                                             std::numeric_limits<std::size_t>::max(), used));
+    ::new (plans + i) attention_plan(
+        plan_of(function, self.attentions[i], 0, std::numeric_limits<std::size_t>::max(), used));
     require((plans[i].outputs.format == POSENC1_F64) == (plans->outputs.format == POSENC1_F64),
             function, ": sequences must be of doubles alone or not at all");
   }
   self.marks = shared.marks;
   auto& mark = shared.marks[given.index];
   mark = mark_of(self.attentions, self.count, given, given.index);
-  auto const before_rest = static_cast<std::size_t>(shared.rest - static_cast<std::byte*>(given.memory));
+  auto const before_rest =
+      static_cast<std::size_t>(shared.rest - static_cast<std::byte*>(given.memory));
   attention_team const team{given.index,
                             given.count,
                             shared.rest,

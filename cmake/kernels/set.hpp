@@ -63,9 +63,9 @@ struct places {
 
 /// Heads in a format, or of numbers, which are formats 0 to 3.
 struct stored_heads {
-  places codes, scales;  ///< scales: of formats that have them elsewhere
-  std::size_t format;    ///< a posenc1_format, or POSENC1_F64
-  float scale, inverse;  ///< of the tensor
+  places codes, scales;           ///< scales: of formats that have them elsewhere
+  std::size_t format;             ///< a posenc1_format, or POSENC1_F64
+  float scale, inverse;           ///< of the tensor
   bool multiplies_codes = false;  ///< as posenc::dot_products does, in attention
 };
 inline constexpr std::size_t formats = 14, types = 4, layouts = 2;
@@ -100,7 +100,7 @@ using one_token_function = void(one_token_plan const&) noexcept;
 
 /// Some kv heads of a posenc1_attention, checked but for what posenc's own attention checks.
 struct attention_plan {
-  posenc1_attention const* given;  ///< what is not below is read here
+  posenc1_attention const* given;               ///< what is not below is read here
   stored_heads queries, outputs, keys, values;  ///< of these heads
   std::size_t query_tokens, first_kv_head, kv_heads, group, value_dim;
   double scale;

@@ -1,5 +1,5 @@
-// posenc's attention, of formats and rules that are known at run time, compiled for each instruction
-// set. (Included by set.cpp alone, after set_step.hpp: it reads what a step writes.)
+// posenc's attention, of formats and rules that are known at run time, compiled for each
+// instruction set. (Included by set.cpp alone, after set_step.hpp: it reads what a step writes.)
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,8 @@ template <class Real>
 using heads_to_read =
     decltype(heads_of<Real, any_format const>(std::declval<stored_heads const&>(), {}));
 template <class Real>
-using heads_to_write = decltype(heads_of<Real, any_format>(std::declval<stored_heads const&>(), {}));
+using heads_to_write =
+    decltype(heads_of<Real, any_format>(std::declval<stored_heads const&>(), {}));
 template <class Real>
 using call_of = posenc::attention_call<heads_to_read<Real>, heads_to_read<Real>,
                                        heads_to_read<Real>, heads_to_write<Real>, run_time_rules>;
@@ -108,8 +109,8 @@ class planned_calls {
   planned_calls(attention_plan const* plans, std::size_t count, posenc::detail::scratch& memory) {
     rules_ = memory.take<run_time_rules>(count), calls_ = memory.take<call>(count);
     auto const& one = *plans;
-    sums_ = memory.take<double>(has_sums_apart(one) ? one.query_tokens : 0,
-                                one.kv_heads * one.group);
+    sums_ =
+        memory.take<double>(has_sums_apart(one) ? one.query_tokens : 0, one.kv_heads * one.group);
   }
   planned_calls(attention_plan const* plans, std::size_t count, void* memory) {
     posenc::detail::scratch parts(memory);
@@ -130,8 +131,8 @@ class planned_calls {
     };
     // Where queries outnumber keys, attention asks for positions, which the bytes do not depend on.
     bool const unknown = !sized && plan.query_tokens > a.tokens;
-    std::unique_ptr<std::int64_t[]> const any(
-        unknown ? new std::int64_t[plan.query_tokens]() : nullptr);
+    std::unique_ptr<std::int64_t[]> const any(unknown ? new std::int64_t[plan.query_tokens]()
+                                                      : nullptr);
     auto const positions = [&](std::int64_t const* given, std::size_t count) {
       return posenc::positions_view(given, given == nullptr || !sized ? 0 : count);
     };

@@ -35,9 +35,8 @@ inline posenc::given_mask cells_of(posenc1_cells const& cells, attention_plan co
                        : cells.key_stride == 0 ? row
                                                : static_cast<std::ptrdiff_t>(tokens) * key;
     auto const head = cells.head_stride == 0 ? rows * query : cells.head_stride;
-    auto const* const data =
-        static_cast<std::byte const*>(cells.data) +
-        (shared ? 0 : static_cast<std::ptrdiff_t>(plan.first_head()) * head);
+    auto const* const data = static_cast<std::byte const*>(cells.data) +
+                             (shared ? 0 : static_cast<std::ptrdiff_t>(plan.first_head()) * head);
     posenc::given_mask::shape const shape{plan.query_tokens, shared ? 1 : heads, tokens};
     auto const per_query = cells.one_row != 0 ? 0 : query, per_head = shared ? 0 : head;
     if (size == 0) return posenc::given_mask::bits(data, shape, {per_query, per_head});
@@ -83,8 +82,8 @@ class run_time_rules {
     auto const limit = [](std::size_t positions) {
       return positions == 0 ? posenc::mask::any : static_cast<std::int64_t>(positions) - 1;
     };
-    auto seen = posenc::mask::window(limit(given_.behind),
-                                     given_.causal != 0 ? 0 : limit(given_.ahead));
+    auto seen =
+        posenc::mask::window(limit(given_.behind), given_.causal != 0 ? 0 : limit(given_.ahead));
     if (given_.chunk != 0)
       seen = seen & posenc::mask::chunked(static_cast<std::int64_t>(given_.chunk));
     return cells_ ? seen & posenc::mask::given(*cells_) : seen;

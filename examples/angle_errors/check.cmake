@@ -7,7 +7,7 @@ expect(0 out "Hugging Face, vLLM angle [67]..e-05 [67]..e-04 [78]..e-03 [67]..e-
 expect(0 out "ggml on CPUs angle [89]..e-05 [89]..e-04 [89]..e-03 9..e-02 score ....... ....... ....... [23]..e-02 weight ....... ....... [12]..e-01 [56]..e.00" --last 1000000)
 file(READ "${README}" readme)
 string(REGEX REPLACE "[ \n]+" " " readme "${readme}")
-if(NOT readme MATCHES "within 3.0e-8 .* off by up to 0.07 radians .ggml on CPUs: 0.09.* by 1.2 % .2.9 %. of its standard deviation")
+if(NOT readme MATCHES "within 3.0e-8 .* off by up to 0.07 radians .ggml on CPUs: 0.09.* At 100,000 .* by 17 to 20 %")
   message(FATAL_ERROR "the README must have the figures of angle_errors")
 endif()
 

@@ -96,6 +96,7 @@
 // adapter: what engines would write to call the above
 #include "posenc/adapter/row_cache.hpp"             // rows for ops that have nowhere to keep a step
 #include "posenc/adapter/ggml.hpp"                  // ggml's rope op: all modes; its tensors
+#include "posenc/adapter/ggml_flash_attention.hpp"  // ggml's flash attention, in its threads
 #include "posenc/adapter/ggml_rope_parameters.hpp"  // its parameters, as frequencies and axes
 
 // attention: the four sites together

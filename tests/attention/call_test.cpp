@@ -69,7 +69,7 @@ std::vector<std::string> attend_on_threads(std::size_t workers, auto const& call
   std::vector<std::string> errors(workers);
   on_threads(workers, [&](std::size_t i) {
     worker const self(i, workers, [&] { barrier.arrive_and_wait(); });
-    errors[i] = error_of([&] { attend(self, std::span(calls), memory); });
+    errors[i] = error_of([&] { attend(self, calls, memory); });
   });
   return errors;
 }
@@ -121,9 +121,9 @@ TEST(attention_call, serves_a_batch_of_sequences_of_their_own_lengths) {
   std::vector<decltype(all[0].call(nope()))> calls;
   for (auto& s : all) calls.push_back(s.call(nope()));
   for (std::size_t const workers : {1u, 3u, 8u}) {
-    std::vector<std::byte> memory(attention_bytes(std::span(std::as_const(calls)), workers));
+    std::vector<std::byte> memory(attention_bytes(calls, workers));
     for (auto& s : all) std::ranges::fill(s.outputs, 9.0f);
-    attend_on_threads(workers, std::as_const(calls), memory);
+    attend_on_threads(workers, calls, memory);
     for (auto const& s : all)
       EXPECT_TRUE(numbers::same_bits(s.outputs, s.expected(nope()).outputs));
   }
@@ -137,8 +137,8 @@ TEST(attention_call, writes_records_and_outputs_of_other_types) {
   heads_view<bfloat16> const to(narrow.data(), s.to().shape());
   attention_call const call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, nope(), {},
                             {.scores = scores, .weights = weights});
-  std::vector<std::byte> memory(attention_bytes(std::span(&call, 1), 1));
-  attend(detail::one_task(), std::span(&call, 1), memory);
+  std::vector<std::byte> memory(attention_bytes(call, 1));
+  attend(detail::one_task(), call, memory);
   EXPECT_TRUE(numbers::same_bits(scores, expected.scores));
   EXPECT_TRUE(numbers::same_bits(weights, expected.weights));
   for (std::size_t i = 0; i < narrow.size(); ++i)
@@ -150,7 +150,7 @@ TEST(attention_call, needs_memory_that_grows_with_ranges_alone) {
     std::vector<float> q(queries * 4 * 8), kv(keys * 8), to(q.size());
     heads_view<float const> const of_q(q.data(), {queries, 4, 8}), k(kv.data(), {keys, 1, 8});
     attention_call const call(of_q, k, k, heads_view<float>(to.data(), of_q.shape()), nope());
-    return attention_bytes(std::span(&call, 1), workers);
+    return attention_bytes(call, workers);
   };
   EXPECT_EQ(bytes(1000, 1000, 1),
             bytes(1000, 100'000, 1) - (bytes(1000, 100'000, 0) - bytes(1000, 1000, 0)))
@@ -173,8 +173,8 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
   EXPECT_EQ(refusal(s.to(), {.scores = scores}),
             "posenc: attention_call: scores must have 12 numbers, or none, got 5");
   auto const call = s.call(nope());
-  std::vector<std::byte> memory(attention_bytes(std::span(&call, 1), 1) - 1);
-  EXPECT_EQ(message_of([&] { attend(detail::one_task(), std::span(&call, 1), memory); }),
+  std::vector<std::byte> memory(attention_bytes(call, 1) - 1);
+  EXPECT_EQ(message_of([&] { attend(detail::one_task(), call, memory); }),
             "posenc: attend: memory must have " + std::to_string(memory.size() + 1) +
                 " bytes, as attention_bytes says, got " + std::to_string(memory.size()));
   EXPECT_EQ(s.outputs, before);
@@ -233,10 +233,9 @@ struct throws_amid {
 TEST(attention_workers, do_not_wait_for_one_that_throws_amid_the_work) {
   sequence s({1, 6000, 2, 1, 8, 8});
   auto const call = s.call(throws_amid());
-  std::vector<std::byte> memory(attention_bytes(std::span(&call, 1), 4));
+  std::vector<std::byte> memory(attention_bytes(call, 4));
   std::size_t failed = 0;
-  for (auto const& error : attend_on_threads(4, std::span(&call, 1), memory))
-    failed += error == "amid";
+  for (auto const& error : attend_on_threads(4, call, memory)) failed += error == "amid";
   EXPECT_GE(failed, 1u);
 }
 

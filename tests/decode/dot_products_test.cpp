@@ -218,7 +218,7 @@ void gives_each_key_its_own_value(F const& format, std::size_t n) {
 }
 
 TEST(dot_products, give_a_key_that_has_all_the_weight_its_own_value) {
-  for (std::size_t const n : {64u, 70u, 517u}) {
+  for (std::size_t const n : {64u, 70u, 511u}) {  // one part: in others rows have other weights
     gives_each_key_its_own_value(posenc::int8_per_head{}, n);
     gives_each_key_its_own_value(posenc::int8_static{0.01f}, n);
     gives_each_key_its_own_value(posenc::u8_per_head{}, n);
@@ -228,16 +228,17 @@ TEST(dot_products, give_a_key_that_has_all_the_weight_its_own_value) {
 
 template <class F>
 void is_exact_of_prompts_alone() {
-  constexpr std::size_t n = 37, dim = 64, q_heads = 8;
+  constexpr std::size_t n = 37, dim = 64, q_heads = 8, prompt = 17;  // 68 rows of a kv head
   random_cache<F> const cache({}, n, dim);
-  auto const q = numbers::random<float>(5 * q_heads * dim, 1);
+  auto const q = numbers::random<float>(prompt * q_heads * dim, 1);
   auto const named = cache.view();
   auto const are_exact = [&](std::size_t tokens) {
     heads_view<float const> const queries(q.data(), {tokens, q_heads, dim});
     return posenc::attention(queries, named, named, posenc::nope()).outputs ==
            posenc::attention(queries, cache.exact(), cache.exact(), posenc::nope()).outputs;
   };
-  EXPECT_TRUE(are_exact(5));
+  EXPECT_TRUE(are_exact(prompt));
+  EXPECT_EQ(are_exact(5), !posenc::detail::multiplies_bytes);
   EXPECT_EQ(are_exact(1), !posenc::detail::multiplies_bytes);
 }
 

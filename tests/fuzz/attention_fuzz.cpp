@@ -11,12 +11,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "attention_choices.hpp"
 #include "attention_plans.hpp"
 #include "must.hpp"
 #include "plain_attention.hpp"
@@ -33,76 +32,6 @@ namespace {
 
 using namespace fuzz;
 
-std::vector<std::size_t> any_lengths(FuzzedDataProvider& data, std::size_t tokens,
-                                     std::size_t sequences) {
-  std::vector<std::size_t> lengths;
-  auto rest = tokens;
-  for (std::size_t i = 0; i + 1 < sequences; ++i) {
-    lengths.push_back(data.ConsumeIntegralInRange<std::size_t>(0, rest));
-    rest -= lengths.back();
-  }
-  lengths.push_back(rest);
-  if (data.ConsumeIntegralInRange(0, 31) == 0)
-    lengths.back() += data.ConsumeIntegralInRange<std::size_t>(0, 2);
-  return lengths;
-}
-
-mask_plan any_mask(FuzzedDataProvider& data, std::size_t queries, std::size_t keys) {
-  mask_plan m;
-  m.causal = data.ConsumeBool();
-  auto const any_size = [&] {
-    return data.ConsumeIntegralInRange(0, 7) == 0
-               ? data.ConsumeIntegralInRange<std::int64_t>(1,
-                                                           std::numeric_limits<std::int64_t>::max())
-               : data.ConsumeIntegralInRange<std::int64_t>(1, 20);
-  };
-  if (data.ConsumeIntegralInRange(0, 2) == 0) m.window = any_size();
-  if (data.ConsumeIntegralInRange(0, 2) == 0) m.chunk = any_size();
-  m.packed = data.ConsumeIntegralInRange(0, 3) == 0;
-  if (m.packed) {
-    auto const sequences = data.ConsumeIntegralInRange<std::size_t>(1, 4);
-    m.query_lengths = any_lengths(data, queries, sequences),
-    m.key_lengths = any_lengths(data, keys, sequences);
-  }
-  return m;
-}
-
-positions any_positions(FuzzedDataProvider& data, std::size_t tokens, bool moderate) {
-  positions at(tokens);
-  auto const how = data.ConsumeIntegralInRange(0, 4);
-  auto const first = moderate ? data.ConsumeIntegralInRange<std::int64_t>(-1000, 1'000'000)
-                              : data.ConsumeIntegral<std::int64_t>();
-  for (std::size_t i = 0; i < tokens; ++i) {
-    if (how == 0) at[i] = data.ConsumeIntegralInRange<std::int64_t>(-30, 30);
-    if (how == 1) at[i] = static_cast<std::int64_t>(i * 2);
-    if (how == 2)
-      at[i] = moderate ? data.ConsumeIntegralInRange<std::int64_t>(-1'000'000, 1'000'000)
-                       : data.ConsumeIntegral<std::int64_t>();
-    if (how >= 3) at[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(first) + i);
-  }
-  return at;
-}
-
-bool sums_to(std::vector<std::size_t> const& lengths, std::size_t tokens) {
-  return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}) == tokens;
-}
-
-/// How many queries and keys each sequence has.
-std::vector<std::pair<std::size_t, std::size_t>> sequences_of(mask_plan const& mask,
-                                                              std::size_t queries,
-                                                              std::size_t keys) {
-  if (!mask.packed) return {{queries, keys}};
-  std::vector<std::pair<std::size_t, std::size_t>> all;
-  for (std::size_t i = 0; i < mask.query_lengths.size(); ++i)
-    all.emplace_back(mask.query_lengths[i], mask.key_lengths[i]);
-  return all;
-}
-
-bool queries_outnumber_keys(mask_plan const& mask, std::size_t queries, std::size_t keys) {
-  return std::ranges::any_of(sequences_of(mask, queries, keys),
-                             [](auto const& lengths) { return lengths.first > lengths.second; });
-}
-
 template <class Q, class K, class V, class Encoding>
 void check(FuzzedDataProvider& data, problem<Q, K, V>& p, posenc::attention_options options,
            Encoding const& encoding, bool must_refuse) {
@@ -117,7 +46,7 @@ void check(FuzzedDataProvider& data, problem<Q, K, V>& p, posenc::attention_opti
     p.compare(whole, options, 1);
 
     // Memory that another call has used, of other queries and options, is as good as new.
-    posenc::attention_workspace<arithmetic_t<Q>> workspace;
+    posenc::attention_workspace<typename Q::number> workspace;
     posenc::attention_options other{
         .query_positions = posenc::positions_view(p.query_positions).first(p.q.shape.tokens / 2),
         .keep_scores = true,
@@ -143,7 +72,9 @@ void check(FuzzedDataProvider& data, problem<Q, K, V>& p, posenc::attention_opti
 
   // In parts, neighbouring keys or every other one, each with rules that know nothing of the other.
   bool const of_whole_rows = p.acts.softmax && p.acts.softmax->by == tempers::whole_row;
-  if (p.mask.packed || of_whole_rows || !p.acts.sinks.empty() || p.q.shape.tokens == 0) return;
+  if (p.mask.packed || p.mask.cells || of_whole_rows || !p.acts.sinks.empty() ||
+      p.q.shape.tokens == 0)
+    return;
   auto const keys = p.k.shape.tokens;
   options.keep_scores = options.keep_weights = false;
   options.query_positions = p.query_positions;
@@ -185,16 +116,16 @@ void run(FuzzedDataProvider& data) {
   if (wrongly()) k_shape.head_dim = few(19) + 1;
   if (wrongly()) v_shape.tokens = few(40);
   if (wrongly()) v_shape.heads = few(3);
-  problem<Q, K, V> p{{data, q_shape},
-                     {data, k_shape},
-                     {data, v_shape},
-                     {},
-                     {},
-                     any_mask(data, queries, keys),
-                     0,
-                     {}};
-
   auto const wild = data.ConsumeBool() ? 0 : data.ConsumeIntegralInRange(1, 200);
+  problem<heads_in_memory<Q>, heads_in_memory<K>, heads_in_memory<V>> p{
+      {data, q_shape},
+      {data, k_shape},
+      {data, v_shape},
+      {},
+      {},
+      any_mask(data, queries, heads, keys, wild > 0),
+      0,
+      {}};
   auto const seed = data.ConsumeIntegral<std::uint64_t>();
   auto const size = std::array{0.5L, 2.0L, 8.0L}[few(2)];
   p.q.fill(seed, data.ConsumeBool() ? wild : 0, size),
@@ -219,29 +150,13 @@ void run(FuzzedDataProvider& data) {
   if (data.ConsumeIntegralInRange(0, 3) == 0) std::ranges::sort(key_positions);
   options.query_positions = query_positions, options.key_positions = key_positions;
 
-  bool const must_refuse =
-      k_shape.head_dim != head_dim || v_shape.tokens != keys || v_shape.heads != kv_heads ||
-      heads == 0 || kv_heads == 0 || heads % kv_heads != 0 || !finite(p.scale) ||
-      (query_positions.empty() && queries_outnumber_keys(p.mask, queries, keys)) ||
-      (!query_positions.empty() && query_positions.size() != queries) ||
-      (!key_positions.empty() && key_positions.size() != keys) ||
-      (p.mask.packed &&
-       (!sums_to(p.mask.query_lengths, queries) || !sums_to(p.mask.key_lengths, keys)));
-  if (!must_refuse) {
-    p.key_positions = key_positions, p.query_positions = query_positions;
-    std::size_t first_key = 0;  // beyond those of a sequence
-    for (auto const& [of_queries, of_keys] : sequences_of(p.mask, queries, keys)) {
-      if (key_positions.empty()) {
-        for (std::size_t s = 0; s < of_keys; ++s)
-          p.key_positions.push_back(static_cast<std::int64_t>(s));
-      }
-      first_key += of_keys;
-      if (query_positions.empty()) {
-        for (std::size_t t = 0; t < of_queries; ++t)
-          p.query_positions.push_back(p.key_positions[first_key - of_queries + t]);
-      }
-    }
-  }
+  bool const must_refuse = k_shape.head_dim != head_dim || v_shape.tokens != keys ||
+                           v_shape.heads != kv_heads || heads == 0 || kv_heads == 0 ||
+                           heads % kv_heads != 0 || !finite(p.scale) ||
+                           is_refused(p.mask, query_positions, key_positions, queries, keys);
+  if (!must_refuse)
+    p.key_positions = key_positions, p.query_positions = query_positions,
+    count_tokens(p.mask, queries, keys, p.query_positions, p.key_positions);
 
   tempers const softmax{
       std::array{tempers::constant, tempers::position, tempers::whole_row}[few(2)]};

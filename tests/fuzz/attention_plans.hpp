@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "given_cells.hpp"
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/score_row.hpp"
@@ -98,9 +100,19 @@ struct mask_plan {
   bool causal = false, packed = false;
   std::int64_t window = 0, chunk = 0;
   std::vector<std::size_t> query_lengths = {}, key_lengths = {};
+  std::optional<std::array<std::int64_t, 2>> behind_and_ahead = {};
+  std::shared_ptr<given_cells const> cells = {};
+  std::vector<bool> missing = {};  // keys without slots, if any
 
   posenc::mask made() const {
+    auto m = made_of_positions();
+    if (cells) m = m & posenc::mask::given(cells->made());
+    return m;
+  }
+  posenc::mask made_of_positions() const {
     auto m = causal ? posenc::mask::causal : posenc::mask::full;
+    if (behind_and_ahead)
+      m = m & posenc::mask::window((*behind_and_ahead)[0], (*behind_and_ahead)[1]);
     if (window > 0) m = m & posenc::mask::sliding_window(window);
     if (chunk > 0) m = posenc::mask::chunked(chunk) & m;
     if (packed) m = m & posenc::mask::packed(query_lengths, key_lengths);
@@ -111,11 +123,20 @@ struct mask_plan {
     for (; token >= lengths[sequence]; ++sequence) token -= lengths[sequence];
     return sequence;
   }
+  /// What a key is given: 0 without cells, -infinity where they hide it or it is missing.
+  double bias(std::size_t t, std::size_t head, std::size_t s) const {
+    if (!missing.empty() && missing[s]) return -std::numeric_limits<double>::infinity();
+    return cells ? cells->bias(t, head, s) : 0;
+  }
+  /// By its position.
   bool shows(std::size_t t, std::size_t s, std::int64_t query, std::int64_t key) const {
     using wide = __int128;
+    constexpr auto any = posenc::mask::any;
+    auto const [behind, ahead] = behind_and_ahead.value_or(std::array{any, any});
     auto const distance = static_cast<wide>(query) - static_cast<wide>(key);
     auto const floor = [&](wide x) { return (x - ((x % chunk + chunk) % chunk)) / chunk; };
-    return (!causal || distance >= 0) &&
+    return (!causal || distance >= 0) && (behind == any || distance <= behind) &&
+           (ahead == any || -distance <= ahead) &&
            (window == 0 || (distance < window && -distance < window)) &&
            (chunk == 0 || floor(query) == floor(key)) &&
            (!packed || sequence_of(query_lengths, t) == sequence_of(key_lengths, s));
@@ -125,11 +146,18 @@ struct mask_plan {
 // Heads in memory that ends where they end, whatever their strides.
 template <class S>
 struct heads_in_memory {
+  using number = arithmetic_t<S>;
   heads_shape shape;
   heads_strides strides;
   std::vector<S> numbers, before;
   std::ptrdiff_t origin = 0;
 
+  /// Dense.
+  explicit heads_in_memory(heads_shape given)
+      : shape(given),
+        strides{static_cast<std::ptrdiff_t>(given.heads * given.head_dim),
+                static_cast<std::ptrdiff_t>(given.head_dim)},
+        numbers(given.tokens * given.heads * given.head_dim) {}
   heads_in_memory(FuzzedDataProvider& data, heads_shape given) : shape(given) {
     auto const d = static_cast<std::ptrdiff_t>(shape.head_dim),
                h = static_cast<std::ptrdiff_t>(shape.heads),

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -30,10 +31,10 @@ struct row {
 
 template <class Q, class K, class V>
 struct problem {
-  using T = arithmetic_t<Q>;
-  heads_in_memory<Q> q;
-  heads_in_memory<K> k;
-  heads_in_memory<V> v;
+  using T = typename Q::number;
+  Q q;
+  K k;
+  V v;
   positions query_positions, key_positions;  // of all
   mask_plan mask;
   real scale;
@@ -57,8 +58,30 @@ struct problem {
     };
     auto const of_q = exact(q), of_k = exact(k), of_v = exact(v);
     using view = posenc::heads_view<double const>;
-    expected = posenc::reference_attention(view(of_q.data(), q.shape), view(of_k.data(), k.shape),
-                                           view(of_v.data(), v.shape), encoding, options);
+    auto const reference = [&](posenc::mask const& m) {
+      options.mask = m;
+      return posenc::reference_attention(view(of_q.data(), q.shape), view(of_k.data(), k.shape),
+                                         view(of_v.data(), v.shape), encoding, options);
+    };
+    if (!mask.cells && mask.missing.empty()) {
+      expected = reference(mask.made());
+      return;
+    }
+    // Given to the reference as one number for each score, which must be added.
+    auto const queries = q.shape.tokens, heads = q.shape.heads, keys = k.shape.tokens;
+    std::vector<double> biases;
+    for (std::size_t head = 0; head < heads; ++head)
+      for (std::size_t t = 0; t < queries; ++t)
+        for (std::size_t s = 0; s < keys; ++s) biases.push_back(mask.bias(t, head, s));
+    posenc::given_mask const given(biases.data(), {queries, heads, keys});
+    auto const without = reference(mask.made_of_positions()).scores;
+    expected = reference(mask.made_of_positions() & posenc::mask::given(given));
+    auto const hidden = -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < biases.size(); ++i) {
+      auto const sum =
+          biases[i] == hidden || without[i] == hidden ? hidden : without[i] + biases[i];
+      must(expected.scores[i] == sum || sum != sum, "the reference adds another bias");
+    }
   }
 
   row const& row_of(std::size_t t, std::size_t head) const {
@@ -90,7 +113,9 @@ struct problem {
                    acts.rotates ? 4 * (static_cast<real>(tolerance::of_cosine<T>()) + 5 * u) : 0;
     real max = -std::numeric_limits<real>::infinity(), largest_value = 0;
     for (std::size_t s = 0; s < key_positions.size(); ++s) {
-      bool const is_seen = mask.shows(t, s, query_positions[t], key_positions[s]);
+      auto const given = static_cast<real>(mask.bias(t, head, s));
+      bool const is_seen = mask.shows(t, s, query_positions[t], key_positions[s]) &&
+                           given != -std::numeric_limits<real>::infinity();
       if (!is_seen) {
         must(scores[s] == -std::numeric_limits<double>::infinity(), "the reference sees more");
         continue;
@@ -98,14 +123,16 @@ struct problem {
       r.seen.push_back(s);
       auto const size = std::abs(scale) * of_query * norm(k, s, kv_head);
       norm(v, s, kv_head), largest_value = std::max(largest_value, largest);
-      // A dot product of encoded numbers, scaled; a bias; a cap.
+      r.is_plain = r.is_plain && finite(given) && std::abs(given) < 1e30L;
+      // A dot product of encoded numbers, scaled; a bias; a cap; another bias.
       auto const bias = acts.slopes.empty() ? 0
                                             : static_cast<real>(acts.slopes[head]) *
                                                   std::abs(static_cast<real>(query_positions[t]) -
                                                            static_cast<real>(key_positions[s]));
       r.of_scores.push_back(size * ((dims + 10) * u + rotated) + 8 * std::numeric_limits<T>::min() +
                             (acts.slopes.empty() ? 0 : 2 * u * (size + bias)) +
-                            4 * u * static_cast<real>(acts.cap));
+                            4 * u * static_cast<real>(acts.cap) +
+                            (given == 0 ? 0 : 2 * u * (size + bias + std::abs(given))));
       max = std::max(max, static_cast<real>(scores[s]));
     }
     r.is_plain = r.is_plain && std::abs(scale) <= 1e25L;  // what is scaled may overflow
@@ -152,7 +179,9 @@ struct problem {
     must(actual.weights.size() == (options.keep_weights ? expected.weights.size() : 0),
          "weights of another shape");
     auto const must_be_near = [](real number, real reference, real by, char const* otherwise) {
-      must(std::abs(number - reference) <= by, otherwise);
+      if (std::abs(number - reference) <= by) return;
+      std::fprintf(stderr, "%.21Lg, not %.21Lg +- %Lg\n", number, reference, by);
+      must(false, otherwise);
     };
     for (std::size_t t = 0; t < queries; ++t) {
       for (std::size_t head = 0; head < heads; ++head) {
@@ -243,7 +272,10 @@ struct problem {
     }
   }
 
-  bool is_unchanged() const { return q.is_unchanged() && k.is_unchanged() && v.is_unchanged(); }
+  bool is_unchanged() const {
+    return q.is_unchanged() && k.is_unchanged() && v.is_unchanged() &&
+           (!mask.cells || mask.cells->is_unchanged());
+  }
 };
 
 }  // namespace fuzz

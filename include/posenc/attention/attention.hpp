@@ -56,9 +56,8 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
   result.weights.resize(options.keep_weights ? kept : 0);
   call.write_to({result.outputs.data(), {given.queries, given.heads, given.value_dim}},
                 {result.log_sum_exp, result.scores, result.weights});
-  std::span const calls(&std::as_const(call), 1);
-  workspace.memory.resize(std::max(workspace.memory.size(), attention_bytes(calls, split.count())));
-  attend(split, calls, workspace.memory);
+  workspace.memory.resize(std::max(workspace.memory.size(), attention_bytes(call, split.count())));
+  attend(split, call, workspace.memory);
   return result;
 }
 

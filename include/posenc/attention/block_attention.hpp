@@ -10,6 +10,7 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/block_memory.hpp"
+#include "posenc/attention/checked_call.hpp"
 #include "posenc/attention/dense_heads.hpp"
 #include "posenc/attention/few_products.hpp"
 #include "posenc/attention/key_parts.hpp"
@@ -168,12 +169,14 @@ class block_attention {
     auto const rows = memory_.rows.from(i * rows_of_block());
     for (std::size_t n = 0; n < scores_.shape().rows(); ++n)
       rows.add(n, memory_.sums[n], memory_.outputs + n * given_.value_dim);
-    if (!call_.records().weights.empty())
-      for (std::size_t n = 0; n < scores_.shape().rows(); ++n)
-        record(call_.records().weights, scores_[n], T{0},
-               [share = static_cast<T>(memory_.shares[n])](T weight) {
-                 return weight == 0 ? T{0} : weight * share;
-               });
+    if (call_.records().weights.empty()) return;
+    for (std::size_t n = 0; n < scores_.shape().rows(); ++n) {
+      auto const row = scores_[n];
+      auto const share = share_of(memory_.sums[n], sink_of(call_.encoding(), row.head)).share;
+      record(call_.records().weights, row, T{0}, [share = static_cast<T>(share)](T weight) {
+        return weight == 0 ? T{0} : weight * share;
+      });
+    }
   }
 
   /// The rows of block i go to the result, or to their range.

@@ -23,6 +23,17 @@ inline void require_memory(std::size_t needed, std::size_t bytes) {
           " bytes, as attention_bytes says, got ", bytes);
 }
 
+/// One call, or several that lie side by side.
+template <class Calls>
+auto calls_of(Calls const& calls) noexcept {
+  if constexpr (requires { calls.work(); }) {
+    return std::span<Calls const>(&calls, 1);
+  } else {
+    std::span const all(calls);
+    return std::span<typename decltype(all)::value_type const>(all.data(), all.size());
+  }
+}
+
 /// Positions that a call keeps.
 struct kept_positions {
   token_positions of_queries, of_keys;
@@ -34,7 +45,7 @@ struct kept_positions {
 /// as attention() has it, into outputs that are the caller's.
 ///
 ///     attention_call const call(q, k, v, outputs, encoding, {.keys_are_encoded = true});
-///     attend(worker(i, n, barrier), std::span(&call, 1), memory);
+///     attend(worker(i, n, barrier), call, memory);          or calls, a batch of sequences
 ///
 /// outputs [queries][heads][value_dim]: heads of numbers, written once each. The views' memory and
 /// slots, the encoding, and what options and records view must outlive it. Nothing is allocated
@@ -90,21 +101,21 @@ class attention_call : detail::kept_positions, public detail::checked_call<Q, K,
   }
 };
 
-/// The bytes of memory, at any address, that `workers` need to attend to the calls. A worker's part
-/// is the same for any number of keys, but where a rule looks at whole rows or scores or weights
-/// are kept; all share the outputs of up to 64 ranges of keys.
-template <class Call>
-std::size_t attention_bytes(std::span<Call const> calls, std::size_t workers) {
-  return detail::shared_memory<Call>(calls, workers).bytes();
+/// The bytes of memory, at any address, that `workers` need to attend to the calls: one, or a
+/// vector, array or span of them. A worker's part is the same for any number of keys, but where a
+/// rule looks at whole rows or scores or weights are kept; all share the outputs of up to 64 ranges
+/// of keys.
+template <class Calls>
+std::size_t attention_bytes(Calls const& calls, std::size_t workers) {
+  return detail::shared_memory(detail::calls_of(calls), workers).bytes();
 }
 
 /// Attends to the calls, a batch of sequences, each with its own views, slots and lengths, in tasks
 /// that an executor runs. Throws, before any byte is written, unless memory has attention_bytes for
 /// as many workers as tasks; and what the encoding throws, amid the work.
-template <class Executor, class Call>
-void attend(tasks<Executor> const& split, std::span<Call const> calls,
-            std::span<std::byte> memory) {
-  detail::shared_memory<Call> const shared(calls, split.count(), memory.data());
+template <class Executor, class Calls>
+void attend(tasks<Executor> const& split, Calls const& calls, std::span<std::byte> memory) {
+  detail::shared_memory const shared(detail::calls_of(calls), split.count(), memory.data());
   detail::require_memory(shared.bytes(), memory.size());
   shared.begin();
   detail::run_tasks(split, [&](std::size_t i) { shared.work(i); });
@@ -115,9 +126,9 @@ void attend(tasks<Executor> const& split, std::span<Call const> calls,
 /// Outputs are whole when all have returned. Errors of arguments are thrown by every worker, behind
 /// the first barrier, so that none waits for another: also where the workers' arguments differ.
 /// What the encoding throws is thrown by the worker that met it, behind the last barrier.
-template <class Barrier, class Call>
-void attend(worker<Barrier> const& self, std::span<Call const> calls, std::span<std::byte> memory) {
-  detail::shared_memory<Call> const shared(calls, self.count(), memory.data());
+template <class Barrier, class Calls>
+void attend(worker<Barrier> const& self, Calls const& calls, std::span<std::byte> memory) {
+  detail::shared_memory const shared(detail::calls_of(calls), self.count(), memory.data());
   bool const fits = memory.size() >= shared.bytes();
   if (fits) shared.mark(self.index());
   if (fits && self.index() == 0) shared.begin();

@@ -42,10 +42,11 @@ struct attention_work {
     block_queries = in_place ? given.queries : queries_of_block(given.group);
     if (rows == 0 || given.keys == 0) ranges = 0;
     blocks = rows == 0 ? 0 : (given.queries - 1) / block_queries + 1;
-    // The outputs of a range are small beside its keys, and there are at most 64 ranges.
+    // The outputs of a range are small beside its keys, and there are at most 64 ranges; of one,
+    // where blocks alone are as many.
     keys_of_range = keys_of_part * std::max((rows + 15) / 16, (given.keys + 64 * keys_of_part - 1) /
                                                                   (64 * keys_of_part));
-    if (ranges == 0 || whole_rows || given.keys <= keys_of_range) {
+    if (ranges == 0 || whole_rows || given.keys <= keys_of_range || blocks * kv_heads >= 64) {
       keys_of_range = given.keys;
       return;
     }

@@ -13,6 +13,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/finite_scores.hpp"
+#include "posenc/decode/padded_rows.hpp"
 #include "posenc/decode/run_reader.hpp"
 #include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -74,19 +75,6 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Keys>
     }
   }
   return sums;
-}
-
-/// How many rows are computed at a time: one, if that is less work than fours filled with zeros.
-constexpr std::size_t rows_at_once(std::size_t rows) noexcept {
-  return rows % 4 == 0 || (rows > 2 && rows % 4 > 1) ? 4 : 1;
-}
-/// The rows of a head, with the zeros that fill them up.
-constexpr std::size_t padded_rows(std::size_t rows) noexcept {
-  return rounded_up(rows, rows_at_once(rows));
-}
-/// Where row n of all heads lies if each head has `padded` rows for its `rows`.
-constexpr std::size_t padded_row(std::size_t n, std::size_t rows, std::size_t padded) noexcept {
-  return n / rows * padded + n % rows;
 }
 
 /// How many heads of a format are decoded at a time, if they are.

@@ -1,2 +1,2 @@
-#include "posenc/attention/mask.hpp"
+#include "posenc/analysis/context_bound.hpp"
 #include "posenc/core/target.hpp"

@@ -1,0 +1,240 @@
+// ggml's op GGML_OP_FLASH_ATTN_EXT, from its tensors, in its threads. Needs no ggml.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "posenc/adapter/ggml_attention_rules.hpp"
+#include "posenc/adapter/ggml_tensor.hpp"
+#include "posenc/attention/call.hpp"
+#include "posenc/core/executor.hpp"
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/scratch.hpp"
+#include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+/// The op with keys and values of F.
+template <class F, class Tensor>
+class ggml_attention {
+  using view = heads_view<F const>;
+  using call =
+      attention_call<heads_view<float const>, view, view, heads_view<float>, ggml_attention_rules>;
+
+ public:
+  explicit ggml_attention(Tensor const& dst) noexcept
+      : dst_(dst),
+        parameters_(ggml_attention_parameters::of(dst.op_params)),
+        rules_(parameters_.logit_softcap,
+               sinks() == nullptr ? nullptr : static_cast<float const*>(sinks()->data)) {}
+
+  /// Whether all is as ggml's op has it, and as attention can.
+  bool is_taken() const noexcept {
+    auto const &q = this->q(), &k = *dst_.src[1], &v = *dst_.src[2];
+    auto const divides = [](std::int64_t part, std::int64_t whole) { return whole % part == 0; };
+    if (!has_ggml_rows<float>(dst_) || !has_ggml_rows<float>(q) || !has_ggml_rows<F>(k) ||
+        !has_ggml_rows<F>(v) || !parameters_.are_usable())
+      return false;
+    if (k.ne[0] != q.ne[0] || v.ne[1] != k.ne[1] || v.ne[2] != k.ne[2] ||
+        !divides(k.ne[2], q.ne[2]) || !divides(k.ne[3], q.ne[3]) || !divides(v.ne[3], q.ne[3]))
+      return false;
+    std::int64_t const ne[]{v.ne[0], q.ne[2], q.ne[1], q.ne[3]};
+    auto dense = sizeof(float);
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (dst_.ne[i] != ne[i] || dst_.nb[i] != dense) return false;
+      dense *= static_cast<std::size_t>(ne[i]);
+    }
+    if (auto const* const m = cells())
+      if (!has_ggml_rows<half>(*m) || m->ne[0] < k.ne[1] || m->ne[1] < q.ne[1] ||
+          (m->ne[2] != 1 && m->ne[2] != q.ne[2]) || !divides(m->ne[3], q.ne[3]))
+        return false;
+    if (auto const* const s = sinks())
+      if (!has_ggml_rows<float>(*s) || s->ne[0] != q.ne[2]) return false;
+    auto const to = ggml_bytes_of<float>(dst_);
+    auto const is_apart = [&](ggml_bytes const& x) {
+      return x.last <= to.first || to.last <= x.first;
+    };
+    return is_apart(ggml_bytes_of<float>(q)) && is_apart(ggml_bytes_of<F>(k)) &&
+           is_apart(ggml_bytes_of<F>(v));
+  }
+
+  /// That run needs. Precondition: is_taken.
+  std::size_t bytes(std::size_t workers) const {
+    scratch of_all;
+    places_in(of_all, workers);
+    scratch of_one;
+    places_in(of_one, 1);
+    std::vector<std::byte> memory(of_one.bytes());
+    scratch own(memory.data());
+    prepared const calls(*this, places_in(own, 1), 0);
+    of_all.take<std::byte>(attention_bytes(calls.all(), workers));
+    return of_all.bytes();
+  }
+
+  /// In one of the workers. False, in all of them and with nothing written, if memory is too small.
+  /// Precondition: is_taken.
+  template <class Barrier>
+  bool run(worker<Barrier> const& self, std::span<std::byte> memory) const {
+    scratch counted, all(memory.data());
+    places_in(counted, self.count());
+    counted.take<std::byte>(1);
+    if (memory.size() < counted.bytes()) return false;
+    auto const places = places_in(all, self.count());
+    auto const rest =
+        memory.subspan(static_cast<std::size_t>(all.take<std::byte>(1) - memory.data()));
+    prepared const calls(*this, places, self.index());
+    if (rest.size() < attention_bytes(calls.all(), self.count())) return false;
+    attend(self, calls.all(), rest);
+    return true;
+  }
+
+ private:
+  /// What each worker has of its own.
+  struct own_memory {
+    call* calls;              ///< [workers][batches]
+    double* slopes;           ///< [workers][heads]
+    std::int64_t* positions;  ///< [workers][queries], where they outnumber keys
+  };
+  own_memory places_in(scratch& memory, std::size_t workers) const noexcept {
+    return {memory.take<call>(workers, batches()), memory.take<double>(workers, slopes()),
+            memory.take<std::int64_t>(workers, positions())};
+  }
+
+  /// The calls of one worker, one for each batch.
+  class prepared {
+   public:
+    prepared(ggml_attention const& op, own_memory const& memory, std::size_t worker)
+        : calls_(memory.calls + worker * op.batches()) {
+      std::span const slopes(memory.slopes + worker * op.slopes(), op.slopes());
+      std::span const positions(memory.positions + worker * op.positions(), op.positions());
+      for (std::size_t head = 0; head < slopes.size(); ++head)
+        slopes[head] = op.parameters_.slope(head, slopes.size());
+      std::ranges::fill(positions, 0);
+      for (; count_ < op.batches(); ++count_)
+        op.prepare(calls_ + count_, count_, slopes, positions);
+    }
+    prepared(prepared const&) = delete;
+    prepared& operator=(prepared const&) = delete;
+    ~prepared() { std::destroy_n(calls_, count_); }
+    std::span<call const> all() const noexcept { return {calls_, count_}; }
+
+   private:
+    call* calls_;
+    std::size_t count_ = 0;
+  };
+
+  void prepare(call* at, std::size_t batch, std::span<double const> slopes,
+               positions_view positions) const {
+    attention_options options{.mask = mask::full,
+                              .scale = static_cast<double>(parameters_.scale),
+                              .keys_are_encoded = true};
+    if (auto const* const m = cells()) {
+      auto const of_batch = batch % static_cast<std::size_t>(m->ne[3]);
+      auto const* const data = static_cast<std::byte const*>(m->data) + of_batch * m->nb[3];
+      auto const count = [&](std::size_t i) { return static_cast<std::size_t>(m->ne[i]); };
+      auto const step = [&](std::size_t i) {
+        return static_cast<std::ptrdiff_t>(m->nb[i] / sizeof(half));
+      };
+      given_mask const given(reinterpret_cast<half const*>(data), {count(1), count(2), count(0)},
+                             {step(1), step(2)});
+      options.mask = mask::given(slopes.empty() ? given : given.with_slopes(slopes));
+    }
+    auto const of = [&](Tensor const& t) {
+      return batch / static_cast<std::size_t>(q().ne[3] / t.ne[3]);
+    };
+    auto const &k = *dst_.src[1], &v = *dst_.src[2];
+    ::new (at) call(ggml_heads_of<float const>(q(), batch), ggml_heads_of<F const>(k, of(k)),
+                    ggml_heads_of<F const>(v, of(v)), ggml_heads_of<float, 2>(dst_, batch), rules_,
+                    options, {positions, {}, true});
+  }
+
+  Tensor const& q() const noexcept { return *dst_.src[0]; }
+  Tensor const* cells() const noexcept { return dst_.src[3]; }
+  Tensor const* sinks() const noexcept { return dst_.src[4]; }
+  std::size_t batches() const noexcept { return static_cast<std::size_t>(q().ne[3]); }
+  std::size_t slopes() const noexcept {
+    return cells() != nullptr && parameters_.max_bias > 0 ? static_cast<std::size_t>(q().ne[2]) : 0;
+  }
+  std::size_t positions() const noexcept {
+    return q().ne[1] > dst_.src[1]->ne[1] ? static_cast<std::size_t>(q().ne[1]) : 0;
+  }
+
+  Tensor const& dst_;
+  ggml_attention_parameters parameters_;
+  ggml_attention_rules rules_;
+};
+
+/// act(op) for the type of the op's keys and values; `otherwise` if it is not taken.
+template <class Tensor, class Result>
+Result with_ggml_attention(Tensor const& dst, Result otherwise, auto const& act) {
+  for (std::size_t i = 0; i < 3; ++i)
+    if (dst.src[i] == nullptr) return otherwise;
+  auto const with = [&]<class F>() {
+    ggml_attention<F, Tensor> const op(dst);
+    return op.is_taken() ? act(op) : otherwise;
+  };
+  switch (static_cast<int>(dst.src[1]->type)) {
+    case ggml_type_of<float>:
+      return with.template operator()<float>();
+    case ggml_type_of<half>:
+      return with.template operator()<half>();
+    case ggml_type_of<q8_0>:
+      return with.template operator()<q8_0>();
+    case ggml_type_of<bfloat16>:
+      return with.template operator()<bfloat16>();
+    default:
+      return otherwise;
+  }
+}
+
+}  // namespace detail
+
+/// The bytes of memory that ggml_flash_attention needs with so many workers; 0 if it does not take
+/// the op: see there. For the plan of a graph, whose tensors have their memory already.
+template <class Tensor>
+std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {
+  return detail::with_ggml_attention(dst, std::size_t{0},
+                                     [&](auto const& op) { return op.bytes(workers); });
+}
+
+/// The op of a tensor dst, in one of the workers, all of which call it. An engine's op is then
+///
+///     bool posenc_flash_attention(ggml_compute_params const* params, ggml_tensor const* dst) {
+///       auto const barrier = [&] { ggml_barrier(params->threadpool); };
+///       return posenc::ggml_flash_attention(
+///           posenc::worker(std::size_t(params->ith), std::size_t(params->nth), barrier), *dst,
+///           {static_cast<std::byte*>(params->wdata), params->wsize});
+///     }
+///     extern "C" std::size_t posenc_flash_attention_bytes(ggml_tensor const* dst, int threads) {
+///       return posenc::ggml_flash_attention_bytes(*dst, std::size_t(threads));
+///     }
+///
+/// and ggml_compute_forward_flash_attn_ext begins with
+///
+///     if (posenc_flash_attention(params, dst)) return;
+///
+/// and ggml_graph_plan has MAX(cur, posenc_flash_attention_bytes(node, n_tasks)) for its node.
+///
+/// False, in every worker alike, with no barrier and no byte written, for what it leaves to the
+/// engine: keys or values that are not both f32, f16, bf16 or q8_0; another mask than f16; a mask
+/// for some of the heads; rows with gaps; a bias, a scale or a cap that is not finite; memory that
+/// is too small. Else as ggml defines it: strides, GQA, broadcasts over batches, mask, max_bias,
+/// logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec changes nothing.
+/// Nothing is allocated, nor thrown but by the barrier.
+template <class Barrier, class Tensor>
+bool ggml_flash_attention(worker<Barrier> const& self, Tensor const& dst,
+                          std::span<std::byte> memory) {
+  return detail::with_ggml_attention(dst, false,
+                                     [&](auto const& op) { return op.run(self, memory); });
+}
+
+}  // namespace posenc
