@@ -450,8 +450,9 @@ typedef struct posenc1_attention {
   int64_t const* key_positions;   /**< [tokens]; null: 0, 1, ... */
 
   int causal;       /**< not 0: a query sees no key after it */
-  int dot_products; /**< not 0: quicker products of the codes of Q8_0, U8_PER_HEAD and INT8; they
-                     * round queries and weights too (posenc/decode/dot_products.hpp) */
+  int dot_products; /**< not 0: caches of Q8_0, U8_PER_HEAD and INT8 are multiplied as codes where
+                     * the instruction set can, which rounds queries and weights too: see
+                     * posenc/decode/dot_products.hpp. An error if no cache has such a format */
   size_t behind;    /**< keys at fewer positions behind the query are seen, as the window of
                      * posenc1_layer has it: 1 is itself; 0: all */
   size_t ahead;     /**< the same of those ahead of it: 1 is causal */

@@ -252,7 +252,7 @@ static void disagree(struct batch const* b, int how) {
   pthread_barrier_init(&barrier, NULL, WORKERS);
   size_t bytes = 0;
   MUST_WORK(posenc1_attention_memory_of(b->of, b->count, WORKERS, &bytes));
-  char* const memory = malloc(bytes + 1);
+  char* const memory = malloc(bytes + 64);
   uint64_t const before = results_of(b);
   if (how == 0) other.of[0].scale = 0.5;
   if (how == 1) other.of[0].cap = -1;
@@ -266,7 +266,7 @@ static void disagree(struct batch const* b, int how) {
     if (how == 4 && i == 1) all[i].worker.memory = NULL;
     if (how == 5) all[i].worker.index += 1;
     if (how == 6) all[i].worker.index = 0;
-    if (how == 7 && i == 2) all[i].worker.memory = memory + 1;
+    if (how == 7 && i == 2) all[i].worker.memory = memory + 64;
     pthread_create(&threads[i], NULL, work, &all[i]);
   }
   for (size_t i = 0; i < WORKERS; ++i) {
