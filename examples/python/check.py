@@ -237,6 +237,56 @@ class Caches(unittest.TestCase):
         posenc.write_step(rows, keys=posenc.StepHeads(x, cache=cache, slots=slots))
 
 
+class Attention(unittest.TestCase):  # tests/kernels/cases has the rest
+    def setUp(self):
+        made = numpy.random.default_rng(7).standard_normal
+        self.q, self.k, self.v = (made(shape).astype(numpy.float32) for shape in ((2, 5, 4, 36), (2, 9, 2, 36), (2, 9, 2, 20)))
+
+    def test_is_the_same_in_batches_and_alone_and_in_threads(self):
+        outputs, sums, weights = posenc.attend(self.q, self.k, self.v, causal=True, log_sum_exp=True, weights=True, threads=3)
+        for b in range(2):
+            alone = posenc.attend(self.q[b], self.k[b], self.v[b], causal=True, log_sum_exp=True, weights=True)
+            for whole, one in zip((outputs[b], sums[b], weights[b]), alone):
+                self.assertTrue((whole == one).all())
+        last = posenc.attend(self.q[1, 4], self.k[1], self.v[1], weights=True)
+        self.assertEqual([x.shape for x in last], [(4, 20), (4, 9)])
+        self.assertTrue((last[0] == outputs[1, 4]).all() and (last[1] == weights[1, :, 4]).all())
+
+    def test_hides_tokens_of_arrays(self):
+        slots = [-1, -1, 2, 3, 4, 5, 6, 7, 8]
+        cut = posenc.attend(self.q[0], self.k[0, 2:], self.v[0, 2:])
+        for hidden in ({"slots": slots}, {"value_slots": slots}, {"mask": numpy.arange(9) >= 2},
+                       {"mask": numpy.where(numpy.arange(9) < 2, -numpy.inf, 0)}):
+            found = posenc.attend(self.q[0], self.k[0], self.v[0], **hidden)
+            numpy.testing.assert_allclose(found, cut, 0, 1e-6)
+        lengths = posenc.attend(self.q, self.k, self.v, lengths=[9, 6])
+        self.assertTrue((lengths[1] == posenc.attend(self.q[1], self.k[1, :6], self.v[1, :6])).all())
+
+    def test_errors_change_nothing(self):
+        out = numpy.zeros((5, 4, 20), numpy.float32)
+        for sentence, wrong in {
+            "cells must be .* got int64": {"mask": numpy.ones((5, 9), int)},
+            r"cells must be \[batches, heads, queries, keys\] \[1, 4, 5, 9\]": {"mask": numpy.ones((5, 8), bool)},
+            "slopes must be of numbers": {"mask": posenc.Cells(numpy.ones((5, 9), bool), slopes=[1] * 4)},
+            r"sinks must be \[4\]": {"sinks": [1]},
+            "slopes must be finite": {"slopes": [0, numpy.inf, 0, 0]},
+            "cap must be finite and positive": {"cap": -1},
+            "rule of temperature must be one of": {"temperature": {"rule": "cold"}},
+            "temperature must have a rule and its numbers, got size": {"temperature": {"rule": "log_n", "length": 4, "size": 1}},
+            "what the rule has not must be 0": {"temperature": {"rule": "adaptive", "length": 4}},
+            "scale must be finite": {"scale": numpy.inf},
+            "lengths must be in": {"lengths": [10]},
+            "slots of keys must be of 9 tokens": {"slots": [1]},
+            "query_positions must be of 5 tokens": {"query_positions": [1]},
+            "behind must be in": {"behind": -1},
+            "dot_products must be of": {"dot_products": True},
+            "out must be a writeable array": {"out": out[1:]},
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                posenc.attend(self.q[0], self.k[0], self.v[0], **{"out": out, **wrong})
+        self.assertTrue((out == 0).all())
+
+
 @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
 class Torch(unittest.TestCase):
     def setUp(self):

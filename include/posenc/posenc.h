@@ -417,10 +417,10 @@ typedef struct posenc1_temperature {
   double const* biases; /**< of SSMAX, [heads]; null: 0 */
 } posenc1_temperature;
 
-/** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where query head
- * h reads the kv head h kv_heads / heads. A query sees every token whose slots, of key and value,
- * are not negative, and that causal, the window, the chunk and the mask let it see. One that sees
- * none has outputs of 0. Arithmetic is in float, or in double where queries, keys, values and
+/** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where the query
+ * head h reads the kv head h kv_heads / heads. A query sees every token whose slots, of key and
+ * value, are not negative, and that causal, the window, the chunk and the mask let it see. One that
+ * sees none has outputs of 0. Arithmetic is in float, or in double where queries, keys, values and
  * outputs are double, which all or none are; else each may have its own type. Of keys and
  * key_cache, and of values and value_cache, one is given: that whose data is not null. Caches are
  * read as posenc1_read_cache decodes them, and tokens that no query sees are not read.
@@ -450,8 +450,9 @@ typedef struct posenc1_attention {
   int64_t const* key_positions;   /**< [tokens]; null: 0, 1, ... */
 
   int causal;       /**< not 0: a query sees no key after it */
-  int dot_products; /**< not 0: quicker products of codes, of Q8_0 as its reference rounds, U8 and
-                     * INT8; they round queries and weights too, see posenc/cache/README.md */
+  int dot_products; /**< not 0: caches of Q8_0, U8_PER_HEAD and INT8 are multiplied as codes where
+                     * the instruction set can, which rounds queries and weights too: see
+                     * posenc/decode/dot_products.hpp. An error if no cache has such a format */
   size_t behind;    /**< keys at fewer positions behind the query are seen, as the window of
                      * posenc1_layer has it: 1 is itself; 0: all */
   size_t ahead;     /**< the same of those ahead of it: 1 is causal */
@@ -482,12 +483,12 @@ posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, 
 
 /** One of the threads that are all inside an op, and its memory. */
 typedef struct posenc1_worker {
-  size_t index;             /**< of this thread, below count */
-  size_t count;             /**< of all threads; 0: one */
-  void (*barrier)(void*);   /**< returns when all workers have called it; one worker needs none */
-  void* barrier_argument;   /**< what it is given */
-  void* memory;             /**< the same of all, for this call alone */
-  size_t memory_bytes;      /**< at least posenc1_attention_memory_of */
+  size_t index;           /**< of this thread, below count */
+  size_t count;           /**< of all threads; 0: one */
+  void (*barrier)(void*); /**< returns when all workers have called it; one worker needs none */
+  void* barrier_argument; /**< what it is given */
+  void* memory;           /**< the same of all, for this call alone */
+  size_t memory_bytes;    /**< at least posenc1_attention_memory_of */
 } posenc1_worker;
 
 /** The bytes of memory, of any alignment, that all `workers` of posenc1_attend_as share. Each has
@@ -502,13 +503,13 @@ posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, 
  *                         .barrier_argument = pool, .memory = shared, .memory_bytes = bytes};
  *     posenc1_attend_as(sequences, count, &w);
  *
- * Work is divided by heads, queries and ranges of tokens, as threads are free. Neither the number of
- * workers nor the batch changes a bit. Sequences are all of doubles, or none is; what their fields
- * `memory` say is not read. Outputs are whole when all workers have returned: call the barrier
- * once more before they are read. Each worker calls the barrier once or, without an error, twice.
- * An error of any worker is one of all, and then nothing is written: its own has its sentence, and
- * the others say that workers must have equal arguments. Not checked: what one sequence writes must
- * not overlap what another reads or writes. */
+ * Work is divided by heads, queries and ranges of tokens, as threads are free. Neither the number
+ * of workers nor the batch changes a bit. Sequences are all of doubles, or none is; what their
+ * fields `memory` say is not read. Outputs are whole when all workers have returned: call the
+ * barrier once more before they are read. Each worker calls the barrier once or, without an error,
+ * twice. An error of any worker is one of all, and then nothing is written: its own has its
+ * sentence, and the others say that workers must have equal arguments. Not checked: what one
+ * sequence writes must not overlap what another reads or writes. */
 posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
                                  posenc1_worker const* worker);
 

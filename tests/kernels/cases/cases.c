@@ -1,5 +1,6 @@
-/* The cases of attention.txt by posenc.h: a line each, its name and a hash of all bits, or the error. One
- * sequence is attended to by a call for each kv head, several by one call; and each again by WORKERS. */
+/* The cases of attention.txt by posenc.h: a line each, its name and a hash of all bits, or the
+ * error. One sequence is attended to by a call for each kv head, several by one call; and each
+ * again by WORKERS. */
 #include <stdbool.h>
 
 #include "../numbers.h"
@@ -33,12 +34,15 @@ static double real(char const* name, double otherwise) {
   char const* const given = text(name, "");
   return *given == 0 ? otherwise : strtod(given, NULL);
 }
-static size_t size(char const* name, size_t otherwise) { return (size_t)real(name, (double)otherwise); }
+static size_t size(char const* name, size_t otherwise) {
+  return (size_t)real(name, (double)otherwise);
+}
 static bool is(char const* name) { return strcmp(text(name, "0"), "0") != 0; }
 static posenc1_type type_of(char const* name) {
-  return strcmp(name, "f64") == 0   ? POSENC1_F64
-         : strcmp(name, "f16") == 0 ? POSENC1_F16
-                                    : strcmp(name, "bf16") == 0 ? POSENC1_BF16 : POSENC1_F32;
+  return strcmp(name, "f64") == 0    ? POSENC1_F64
+         : strcmp(name, "f16") == 0  ? POSENC1_F16
+         : strcmp(name, "bf16") == 0 ? POSENC1_BF16
+                                     : POSENC1_F32;
 }
 
 /* ---- Numbers */
@@ -91,7 +95,7 @@ static posenc1_cells cells(char const* name, size_t n, size_t tokens) {
     posenc1_type const number = type_of(type);
     set_number(bytes, number, i, hidden ? 0 : x);
     float const infinite = -INFINITY;
-    uint16_t const half = 0xfc00, bfloat16 = 0xff80;
+    uint16_t const half = 0xfc00, bfloat16 = 0xff80; /* -infinity */
     if (hidden && number == POSENC1_F32) memcpy(bytes + 4 * i, &infinite, 4);
     if (hidden && number == POSENC1_F64) ((double*)(void*)bytes)[i] = -INFINITY;
     if (hidden && number == POSENC1_F16) memcpy(bytes + 2 * i, &half, 2);
@@ -101,14 +105,16 @@ static posenc1_cells cells(char const* name, size_t n, size_t tokens) {
   return c;
 }
 
-static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, size_t dim, size_t n) {
+static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, size_t dim,
+                   size_t n) {
   char const* const stored = text("keys", "f32");
   size_t const kv_heads = size("kv_heads", 2), count = tokens * kv_heads * dim;
-  posenc1_format const format = strcmp(stored, "q8_0") == 0            ? POSENC1_FORMAT_Q8_0
-                                : strcmp(stored, "int8_per_head") == 0 ? POSENC1_FORMAT_INT8_PER_HEAD
-                                : strcmp(stored, "u8_per_head") == 0   ? POSENC1_FORMAT_U8_PER_HEAD
-                                : strcmp(stored, "cached_f16") == 0    ? POSENC1_FORMAT_F16
-                                                                       : POSENC1_FORMAT_F32;
+  posenc1_format const format = strcmp(stored, "q8_0") == 0 ? POSENC1_FORMAT_Q8_0
+                                : strcmp(stored, "int8_per_head") == 0
+                                    ? POSENC1_FORMAT_INT8_PER_HEAD
+                                : strcmp(stored, "u8_per_head") == 0 ? POSENC1_FORMAT_U8_PER_HEAD
+                                : strcmp(stored, "cached_f16") == 0  ? POSENC1_FORMAT_F16
+                                                                     : POSENC1_FORMAT_F32;
   if (format == POSENC1_FORMAT_F32) {
     *heads = (posenc1_heads){.data = numbers(type_of(stored), count, n), .type = type_of(stored)};
     return;
@@ -148,25 +154,26 @@ static struct batch batch_of_case(void) {
     size_t const tokens = *at == 0 ? size("tokens", 37) : strtoul(at, &at, 10), n = 10 * b.count;
     if (*at == ',') ++at;
     posenc1_attention* const a = &b.of[b.count];
-    *a = (posenc1_attention){.queries = {.data = numbers(type, queries * heads * dim, 1 + n), .type = type},
-                             .outputs = {.data = room(queries * heads * value_dim * 8), .type = type},
-                             .tokens = tokens,
-                             .heads = heads,
-                             .kv_heads = size("kv_heads", 2),
-                             .head_dim = dim,
-                             .value_dim = value_dim,
-                             .scale = real("scale", 0),
-                             .sinks = is("sinks") ? of_heads("sinks", 7, 0, 0) : NULL,
-                             .query_tokens = queries,
-                             .causal = is("causal"),
-                             .dot_products = is("dots"),
-                             .behind = size("behind", 0),
-                             .ahead = size("ahead", 0),
-                             .chunk = size("chunk", 0),
-                             .mask = cells("mask", 4 + n, tokens),
-                             .bias = cells("bias", 5 + n, tokens),
-                             .slopes = is("slopes") ? of_heads("slopes", 6, 0.25, 0) : NULL,
-                             .cap = real("cap", 0)};
+    *a = (posenc1_attention){
+        .queries = {.data = numbers(type, queries * heads * dim, 1 + n), .type = type},
+        .outputs = {.data = room(queries * heads * value_dim * 8), .type = type},
+        .tokens = tokens,
+        .heads = heads,
+        .kv_heads = size("kv_heads", 2),
+        .head_dim = dim,
+        .value_dim = value_dim,
+        .scale = real("scale", 0),
+        .sinks = is("sinks") ? of_heads("sinks", 7, 0, 0) : NULL,
+        .query_tokens = queries,
+        .causal = is("causal"),
+        .dot_products = is("dots"),
+        .behind = size("behind", 0),
+        .ahead = size("ahead", 0),
+        .chunk = size("chunk", 0),
+        .mask = cells("mask", 4 + n, tokens),
+        .bias = cells("bias", 5 + n, tokens),
+        .slopes = is("slopes") ? of_heads("slopes", 6, 0.25, 0) : NULL,
+        .cap = real("cap", 0)};
     source(&a->keys, &a->key_cache, tokens, dim, 2 + n);
     source(&a->values, &a->value_cache, tokens, value_dim, 3 + n);
     if (*text("first", "") != 0) {
@@ -176,20 +183,24 @@ static struct batch batch_of_case(void) {
       for (size_t t = 0; t < tokens; ++t) at_keys[t] = (int64_t)(t * size("stretch", 1));
       a->query_positions = at_queries, a->key_positions = at_keys;
     }
-    static char const* const rules[] = {"", "log_n", "log_n_by_position", "ssmax", "by_position", "adaptive"};
+    static char const* const rules[] = {"",      "log_n",       "log_n_by_position",
+                                        "ssmax", "by_position", "adaptive"};
     char temperature[64];
     snprintf(temperature, sizeof temperature, "%s", text("temperature", ""));
     char* const rest = strchr(temperature, ':');
     if (rest != NULL) {
       *rest = 0;
-      sscanf(rest + 1, "%lf:%lf:%lf", &a->temperature.length, &a->temperature.scale, &a->temperature.offset);
+      sscanf(rest + 1, "%lf:%lf:%lf", &a->temperature.length, &a->temperature.scale,
+             &a->temperature.offset);
     }
     for (int i = 0; i < 6; ++i)
       if (strcmp(temperature, rules[i]) == 0) a->temperature.rule = (posenc1_temperature_rule)i;
-    if (a->temperature.rule == POSENC1_SSMAX) a->temperature.scales = of_heads("", 8, 1, 0.125);
+    if (a->temperature.rule == POSENC1_SSMAX)
+      a->temperature.scales = of_heads("temperature", 8, 1, 0.125);
     if (is("records")) {
       a->log_sum_exp = room(queries * heads * 8);
-      a->scores = room(queries * heads * tokens * 8), a->weights = room(queries * heads * tokens * 8);
+      a->scores = room(queries * heads * tokens * 8),
+      a->weights = room(queries * heads * tokens * 8);
     }
   }
   return b;
@@ -232,6 +243,39 @@ static void* work(void* of) {
   self->status = posenc1_attend_as(self->batch->of, self->batch->count, &self->worker);
   return NULL;
 }
+/* Workers that differ, or lack what they must have, all return an error, and nothing is written. */
+static void disagree(struct batch const* b, int how) {
+  struct worker_thread all[WORKERS];
+  pthread_t threads[WORKERS];
+  pthread_barrier_t barrier;
+  struct batch other = *b;
+  pthread_barrier_init(&barrier, NULL, WORKERS);
+  size_t bytes = 0;
+  MUST_WORK(posenc1_attention_memory_of(b->of, b->count, WORKERS, &bytes));
+  char* const memory = malloc(bytes + 64);
+  uint64_t const before = results_of(b);
+  if (how == 0) other.of[0].scale = 0.5;
+  if (how == 1) other.of[0].cap = -1;
+  if (how == 2)
+    other.of[0].query_positions = NULL, other.of[0].query_tokens = other.of[0].tokens + 1;
+  for (size_t i = 0; i < WORKERS; ++i) {
+    all[i] =
+        (struct worker_thread){b, {i, WORKERS, wait_for_all, &barrier, memory, bytes}, POSENC1_OK};
+    if (how < 3 && i == 1) all[i].batch = &other;
+    if (how == 3) all[i].worker.memory_bytes = 100;
+    if (how == 4 && i == 1) all[i].worker.memory = NULL;
+    if (how == 5) all[i].worker.index += 1;
+    if (how == 6) all[i].worker.index = 0;
+    if (how == 7 && i == 2) all[i].worker.memory = memory + 64;
+    pthread_create(&threads[i], NULL, work, &all[i]);
+  }
+  for (size_t i = 0; i < WORKERS; ++i) {
+    pthread_join(threads[i], NULL);
+    MUST(all[i].status == POSENC1_INVALID_ARGUMENT);
+  }
+  MUST(results_of(b) == before);
+  free(memory), pthread_barrier_destroy(&barrier);
+}
 static void by_workers(struct batch const* b, posenc1_status wanted) {
   struct worker_thread all[WORKERS];
   pthread_t threads[WORKERS];
@@ -241,7 +285,8 @@ static void by_workers(struct batch const* b, posenc1_status wanted) {
   if (posenc1_attention_memory_of(b->of, b->count, WORKERS, &bytes) != POSENC1_OK) return;
   void* const memory = malloc(bytes);
   for (size_t i = 0; i < WORKERS; ++i) {
-    all[i] = (struct worker_thread){b, {i, WORKERS, wait_for_all, &barrier, memory, bytes}, POSENC1_OK};
+    all[i] =
+        (struct worker_thread){b, {i, WORKERS, wait_for_all, &barrier, memory, bytes}, POSENC1_OK};
     pthread_create(&threads[i], NULL, work, &all[i]);
   }
   for (size_t i = 0; i < WORKERS; ++i) {
@@ -283,8 +328,14 @@ int main(int count, char** arguments) {
     for (size_t i = 0; i < b.count; ++i)
       memset(b.of[i].outputs.data, 0xff, b.of[i].query_tokens * b.of[i].heads * b.of[i].value_dim);
     by_workers(&b, status);
+    for (int how = 0; status == POSENC1_OK && how < 8; ++how) disagree(&b, how);
     MUST(status != POSENC1_OK || results_of(&b) == before);
 #endif
   }
+  posenc1_worker const without_barrier = {.count = 2};
+  MUST_REFUSE(posenc1_attend_as(NULL, 0, &without_barrier),
+              "must be a barrier for 2 workers, got null");
+  MUST_REFUSE(posenc1_attend_as(NULL, 0, NULL), "must not be null");
+  MUST_WORK(posenc1_attend_as(NULL, 0, &(posenc1_worker){.index = 0}));
   return fclose(file);
 }

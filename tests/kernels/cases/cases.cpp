@@ -109,12 +109,13 @@ struct cells {
     for (std::size_t i = 0; i < queries * heads * tokens; ++i) {
       auto const key = i % tokens;
       auto& byte = bytes[i / tokens * row + (type == "bit" ? key / 8 : key)];
-      byte = static_cast<unsigned char>(byte | (hidden(i) ? 0 : 1 << (type == "bit" ? key % 8 : 0)));
+      byte =
+          static_cast<unsigned char>(byte | (hidden(i) ? 0 : 1 << (type == "bit" ? key % 8 : 0)));
     }
     if (type != "bit") return given_mask(bytes.data(), shape);
-    return given_mask::bits(reinterpret_cast<std::byte const*>(bytes.data()), shape,
-                            {static_cast<std::ptrdiff_t>(row),
-                             static_cast<std::ptrdiff_t>(row * queries)});
+    return given_mask::bits(
+        reinterpret_cast<std::byte const*>(bytes.data()), shape,
+        {static_cast<std::ptrdiff_t>(row), static_cast<std::ptrdiff_t>(row * queries)});
   }
 };
 
@@ -156,15 +157,20 @@ struct source {
       for (std::size_t t = 0; t < tokens; ++t)
         slots.push_back(c.is("slots") && t % 6 == 5
                             ? -1
-                            : static_cast<std::int64_t>((pages - 1 - t / page_tokens) * page_tokens +
-                                                        t % page_tokens));
+                            : static_cast<std::int64_t>(
+                                  (pages - 1 - t / page_tokens) * page_tokens + t % page_tokens));
       Stored const format = [] {
-        if constexpr (std::is_same_v<Stored, q8_0>) return q8_0{q8_0_writer::reference};
-        else if constexpr (std::is_same_v<Stored, dot_products<q8_0>>) return Stored(q8_0{});
-        else return Stored();
+        if constexpr (std::is_same_v<Stored, q8_0>)
+          return q8_0{q8_0_writer::reference};
+        else if constexpr (std::is_same_v<Stored, dot_products<q8_0>>)
+          return Stored(q8_0{});
+        else
+          return Stored();
       }();
       pages_shape const shape{pages, page_tokens, heads, dim};
-      memory.resize(pages * page_tokens * heads * format.bytes(dim) + 64);
+      auto of_head = format.bytes(dim);
+      if constexpr (scaled_format<Stored>) of_head += format.scale_bytes(dim);
+      memory.resize(pages * page_tokens * heads * of_head);
       heads_view<Stored, in_pages> const cache(format, memory.data(), shape, slots);
       auto const all = numbers<float>(tokens * heads * dim, n);
       for (std::size_t t = 0; t < tokens; ++t)
@@ -182,8 +188,8 @@ std::uint64_t run(one_case const& c, Encoding const& encoding) {
              value_dim = c.size("value_dim", 32);
   auto const lengths = lengths_of(c);
   using keys_type = decltype(source<Stored>().make(c, 0, 0, 0));
-  using call = attention_call<heads_view<Number const>, keys_type, keys_type, heads_view<Number>,
-                              Encoding>;
+  using call =
+      attention_call<heads_view<Number const>, keys_type, keys_type, heads_view<Number>, Encoding>;
   std::vector<call> calls;
   struct sequence {
     std::vector<Number> q, o;
@@ -212,23 +218,27 @@ std::uint64_t run(one_case const& c, Encoding const& encoding) {
     };
     auto seen = mask::window(limit("behind"), c.is("causal") ? 0 : limit("ahead"));
     if (c.is("chunk")) seen = seen & mask::chunked(static_cast<std::int64_t>(c.size("chunk", 0)));
-    if (!c.text("mask").empty()) seen = seen & mask::given(s.mask.make(c, c.text("mask"), 4 + 10 * b, tokens));
-    attention_options options{.mask = seen, .query_positions = s.of_queries, .key_positions = s.of_keys};
+    if (!c.text("mask").empty())
+      seen = seen & mask::given(s.mask.make(c, c.text("mask"), 4 + 10 * b, tokens));
+    attention_options options{
+        .mask = seen, .query_positions = s.of_queries, .key_positions = s.of_keys};
     if (!c.text("scale").empty()) options.scale = c.number("scale");
     if (c.is("records")) {
       s.sums.resize(queries * heads), s.scores.resize(queries * heads * tokens);
       s.weights.resize(s.scores.size());
     }
     calls.emplace_back(heads_view<Number const>(s.q.data(), {queries, heads, dim}),
-                       s.k.make(c, tokens, dim, 2 + 10 * b), s.v.make(c, tokens, value_dim, 3 + 10 * b),
-                       heads_view<Number>(s.o.data(), {queries, heads, value_dim}), encoding, options,
-                       attention_records<real>{s.sums, s.scores, s.weights});
+                       s.k.make(c, tokens, dim, 2 + 10 * b),
+                       s.v.make(c, tokens, value_dim, 3 + 10 * b),
+                       heads_view<Number>(s.o.data(), {queries, heads, value_dim}), encoding,
+                       options, attention_records<real>{s.sums, s.scores, s.weights});
   }
   std::span const whole(std::as_const(calls));
   std::vector<std::byte> memory(attention_bytes(whole, 1));
   attend(worker(0, 1, [] {}), whole, memory);
   hash result;
-  for (auto const& s : all) result.add(s.o), result.add(s.sums), result.add(s.scores), result.add(s.weights);
+  for (auto const& s : all)
+    result.add(s.o), result.add(s.sums), result.add(s.scores), result.add(s.weights);
   return result.value();
 }
 
@@ -242,8 +252,10 @@ std::uint64_t with_rules(one_case const& c) {
     auto const cap = c.number("cap");
     cells biases;
     if (!c.text("bias").empty())
-      return go(scheme(bias_of_cells{biases.make(c, c.text("bias"), 5, lengths_of(c)[0])}, soft_cap(cap)));
-    if (c.is("slopes") && c.is("cap")) return go(scheme(alibi::with_slopes(slopes), soft_cap(cap), attention_sinks(logits)));
+      return go(scheme(bias_of_cells{biases.make(c, c.text("bias"), 5, lengths_of(c)[0])},
+                       soft_cap(cap)));
+    if (c.is("slopes") && c.is("cap"))
+      return go(scheme(alibi::with_slopes(slopes), soft_cap(cap), attention_sinks(logits)));
     if (c.is("slopes")) return go(alibi::with_slopes(slopes));
     if (c.is("sinks")) return go(attention_sinks(logits));
     if (c.is("cap")) return go(soft_cap(cap));
@@ -256,7 +268,8 @@ std::uint64_t with_rules(one_case const& c) {
     if (rule == "log_n_by_position") return go(log_n_by_position(all.at(0)));
     if (rule == "by_position") return go(position_temperature{all.at(1), all.at(0), all.at(2)});
     if (rule == "adaptive") return go(adaptive_temperature());
-    if (rule == "ssmax") return go(ssmax(of_heads(c, "", 8, [](double x) { return std::abs(x) + 0.125; })));
+    if (rule == "ssmax")
+      return go(ssmax(of_heads(c, "", 8, [](double x) { return std::abs(x) + 0.125; })));
   }
   return go(nope());
 }
@@ -285,7 +298,8 @@ int main(int argc, char** argv) {
     std::string name, word;
     words >> name;
     one_case c;
-    while (words >> word) c.fields[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+    while (words >> word)
+      c.fields[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
     std::cout << name << ' ';
     try {
       auto const value = of(c);

@@ -79,7 +79,7 @@ def expected(c, q, k, v, there, given, mask, bias):
     distance = numpy.asarray(at)[:, None] - numpy.asarray(of)[None]
     if given["slopes"] is not None:
         x = x - given["slopes"][:, None, None] * abs(distance)
-    x = given["cap"] * numpy.tanh(x / given["cap"]) if given["cap"] else x
+    x = numpy.where(x > -numpy.inf, given["cap"] * numpy.tanh(x / given["cap"]), x) if given["cap"] else x
     x = x + mask
     hidden = numpy.broadcast_to(~there, distance.shape).copy()
     hidden |= (distance < 0) if given["causal"] else False
