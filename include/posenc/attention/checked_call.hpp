@@ -154,10 +154,14 @@ class checked_call {
   }
 
  private:
+  // Packed sequences that are many rows are better in panels, whose tiles leave out what no row of
+  // theirs sees.
   bool reads_in_place() const noexcept {
+    auto const most =
+        std::min(most_rows_in_place<number>(keys_), most_rows_in_place<number>(values_));
     return reads_keys<Encoding>(given_) && !changes_head_dim<Encoding> &&
            given_.queries * given_.group <=
-               std::min(most_rows_in_place<number>(keys_), most_rows_in_place<number>(values_));
+               (given_.mask.is_packed() ? std::min<std::size_t>(most, 8) : most);
   }
   void record_nothing(std::size_t row) const {
     auto const at = (row % given_.heads * given_.queries + row / given_.heads) * given_.keys;
