@@ -477,8 +477,8 @@ posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size
                                         size_t last, size_t* bytes);
 
 /** Attention of the queries of kv heads [first, last): all are 0 and SIZE_MAX; a pool of threads
- * gives each its part and its memory. The split changes no bit. Outputs, what is recorded, and
- * memory must overlap nothing. */
+ * gives each its part and its memory. The split changes no bit, but where the cells of the mask
+ * differ by head. Outputs, what is recorded, and memory must overlap nothing. */
 posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, size_t last);
 
 /** One of the threads that are all inside an op, and its memory. */
