@@ -21,7 +21,7 @@ static char const* text(char const* name, char const* otherwise) {
   static int next;
   char* const word = words[next++ % 32];
   size_t const length = strlen(name);
-  for (char const* at = line; (at = strstr(at, name)) != NULL; at += length) {
+  for (char const* at = line + strcspn(line, " "); (at = strstr(at, name)) != NULL; at += length) {
     if (at[-1] != ' ' || at[length] != '=') continue;
     at += length + 1;
     size_t const n = strcspn(at, " ");
