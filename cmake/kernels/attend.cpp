@@ -99,21 +99,23 @@ struct worker_on_the_way {
   posenc1_attention const* attentions;
   std::size_t count;
   posenc1_worker given;
-  std::uint64_t* marks = nullptr;
   bool has_waited = false;
 
-  void call_barrier() {
+  void wait() {
     has_waited = true;
     if (given.barrier != nullptr) given.barrier(given.barrier_argument);
   }
-  /// The first time, finds out whether all workers are here with equal arguments.
-  void wait() {
-    bool const is_first = !has_waited;
-    call_barrier();
-    for (std::size_t i = 0; is_first && i < given.count; ++i)
-      require(marks[i] == mark_of(attentions, count, given, i),
-              "posenc1_attend_as: workers must be ", given.count,
-              ", with indices of their own and equal arguments without an error, got others");
+  /// Leaves a mark, and finds out behind the first barrier whether all workers are here with equal
+  /// arguments: before that, nothing else is in the memory, whose parts depend on their numbers.
+  void find_agreement(std::uint64_t* marks) {
+    marks[given.index] = mark_of(attentions, count, given, given.index);
+    wait();
+    bool agree = true;
+    for (std::size_t i = 0; i < given.count; ++i)
+      agree = agree && marks[i] == mark_of(attentions, count, given, i);
+    if (!agree) marks[given.index] = 0;
+    require(agree, "posenc1_attend_as: workers must be ", given.count,
+            ", with indices of their own and equal arguments without an error, got others");
   }
 };
 
@@ -144,28 +146,31 @@ void attend_as(worker_on_the_way& self) {
           " of ", given.count);
   require(given.count == 1 || given.barrier != nullptr, function, ": there must be a barrier for ",
           given.count, " workers, got null");
-  if (self.count == 0) return self.call_barrier();
-  shared_memory const sizes(self.count, given.count, nullptr);
   auto const refuse_memory = [&] {
     require_memory(function, "posenc1_attention_memory_of",
                    bytes_of(function, self.attentions, self.count, given.count), nullptr,
                    given.memory_bytes);
   };
-  if (given.memory == nullptr || given.memory_bytes < sizes.bytes) refuse_memory();
+  if (self.count == 0 && given.count == 1) return;
+  shared_memory const sizes(self.count, given.count, nullptr);
+  require(given.memory != nullptr, function, ": memory must not be null");
+  if (given.memory_bytes < sizes.bytes) refuse_memory();
+  shared_memory const shared(self.count, given.count, given.memory);
+  self.find_agreement(shared.marks);
+  if (self.count == 0) return;
+  struct unmarked {  // when it leaves
+    std::uint64_t& mark;
+    ~unmarked() { mark = 0; }
+  } const on_leaving{shared.marks[given.index]};
   auto const memory = reinterpret_cast<std::uintptr_t>(given.memory);
   posenc::memory_range const used{memory, memory + given.memory_bytes};
-  shared_memory const shared(self.count, given.count, given.memory);
   auto* const plans = shared.plans + given.index * self.count;
-  auto const& of_set = functions_in_use();
   for (std::size_t i = 0; i < self.count; ++i) {
     ::new (plans + i) attention_plan(
         plan_of(function, self.attentions[i], 0, std::numeric_limits<std::size_t>::max(), used));
     require((plans[i].outputs.format == POSENC1_F64) == (plans->outputs.format == POSENC1_F64),
             function, ": sequences must be of doubles alone or not at all");
   }
-  self.marks = shared.marks;
-  auto& mark = shared.marks[given.index];
-  mark = mark_of(self.attentions, self.count, given, given.index);
   auto const before_rest =
       static_cast<std::size_t>(shared.rest - static_cast<std::byte*>(given.memory));
   attention_team const team{given.index,
@@ -174,11 +179,7 @@ void attend_as(worker_on_the_way& self) {
                             given.memory_bytes - before_rest,
                             [](void* way) { static_cast<worker_on_the_way*>(way)->wait(); },
                             &self};
-  struct unmarked {  // when it leaves
-    std::uint64_t& mark;
-    ~unmarked() { mark = 0; }
-  } const on_leaving{mark};
-  if (!of_set.attend(plans, self.count, team)) refuse_memory();
+  if (!functions_in_use().attend(plans, self.count, team)) refuse_memory();
 }
 
 }  // namespace
@@ -229,7 +230,7 @@ posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t cou
               ": attentions must not be null");
       in_name_of(attend_as_function, [&] { attend_as(self); });
     } catch (...) {
-      if (!self.has_waited) self.call_barrier();
+      if (!self.has_waited) self.wait();
       throw;
     }
   });

@@ -329,7 +329,9 @@ enum posenc1_rounding {
 };
 
 /** One set of heads of a step. It has one source, `from` or `from_cache`, and may have both
- * targets; without any it stays in place. One whose data is null is not there. */
+ * targets; without any it stays in place. One whose data is null is not there. Source and targets
+ * have a layout each, and heads are converted from one to the other: who has interleaved heads says
+ * so of each of them, and of queries and keys of posenc1_attention. */
 typedef struct posenc1_step_heads {
   posenc1_heads from;        /**< [tokens][heads][head_dim], not double; no batches */
   posenc1_cache from_cache;  /**< decoded: keys that move, or that were stored unrotated */
@@ -470,9 +472,10 @@ typedef struct posenc1_attention {
   void* weights;       /**< the same of the weights, 0 where hidden; or null */
 } posenc1_attention;
 
-/** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments: some
- * hundred KiB whatever tokens are, unless there is a temperature, or scores or weights are asked
- * for. Reads neither memory nor what the arguments point to. */
+/** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments: from
+ * 60 KiB for a token to some MiB for a prompt. More tokens do not always need more, and never much,
+ * unless there is a temperature, or scores or weights are asked for: ask at each step, and keep the
+ * largest. Reads neither memory nor what the arguments point to, which may be null. */
 posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size_t first,
                                         size_t last, size_t* bytes);
 
@@ -505,10 +508,12 @@ posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, 
  *
  * Work is divided by heads, queries and ranges of tokens, as threads are free. Neither the number
  * of workers nor the batch changes a bit. Sequences are all of doubles, or none is; what their
- * fields `memory` say is not read. Outputs are whole when all workers have returned: call the
- * barrier once more before they are read. Each worker calls the barrier once or, without an error,
- * twice. An error of any worker is one of all, and then nothing is written: its own has its
- * sentence, and the others say that workers must have equal arguments. Not checked: what one
+ * fields `memory` say is not read. A barrier stands between the step that writes the cache and this
+ * call. Outputs are whole when all workers have returned: call the barrier once more before they
+ * are read. Each worker calls the barrier once, or, without an error, three times.
+ * An error of any worker is one of all, and then no output is written: its own has its sentence,
+ * and the others say that workers must have equal arguments. (Fields are compared, pointers as
+ * such. Where one worker alone has no barrier, the others wait for it.) Not checked: what one
  * sequence writes must not overlap what another reads or writes. */
 posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
                                  posenc1_worker const* worker);

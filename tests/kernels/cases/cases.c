@@ -257,10 +257,12 @@ static void disagree(struct batch const* b, int how) {
   if (how == 0) other.of[0].scale = 0.5;
   if (how == 1) other.of[0].cap = -1;
   if (how == 2) other.of[0].query_positions = NULL, other.of[0].query_tokens += 2000;
+  if (how == 8) other.count -= 1;
   for (size_t i = 0; i < WORKERS; ++i) {
     all[i] =
         (struct worker_thread){b, {i, WORKERS, wait_for_all, &barrier, memory, bytes}, POSENC1_OK};
-    if (how < 3 && i == 1) all[i].batch = &other;
+    if ((how < 3 || how == 8) && i == 1) all[i].batch = &other;
+    if (how >= 9 && i == (size_t)how - 9) all[i].worker.count += 1;
     if (how == 3) all[i].worker.memory_bytes = 100;
     if (how == 4 && i == 1) all[i].worker.memory = NULL;
     if (how == 5) all[i].worker.index += 1;
@@ -327,7 +329,7 @@ int main(int count, char** arguments) {
     for (size_t i = 0; i < b.count; ++i)
       memset(b.of[i].outputs.data, 0xff, b.of[i].query_tokens * b.of[i].heads * b.of[i].value_dim);
     by_workers(&b, status);
-    for (int how = 0; status == POSENC1_OK && how < 8; ++how) disagree(&b, how);
+    for (int how = 0; status == POSENC1_OK && how < 11; ++how) disagree(&b, how);
     MUST(status != POSENC1_OK || results_of(&b) == before);
 #endif
   }
