@@ -411,7 +411,7 @@ typedef enum posenc1_temperature_rule {
 
 /** A rule and its numbers. Those that it has not must be 0 and null. */
 typedef struct posenc1_temperature {
-  posenc1_temperature_rule rule;
+  posenc1_temperature_rule rule; /**< none unless said */
   double length;        /**< in tokens; of logarithms above 1, of BY_POSITION positive */
   double scale;         /**< of BY_POSITION; not negative */
   double offset;        /**< of BY_POSITION, in tokens */
@@ -464,7 +464,7 @@ typedef struct posenc1_attention {
   posenc1_cells bias;   /**< the same, before the cap */
   double const* slopes; /**< [heads], ALiBi's: less slope times the distance; null: 0 */
   double cap;           /**< cap tanh(score / cap), as Gemma 2 has it; 0: none */
-  posenc1_temperature temperature;
+  posenc1_temperature temperature; /**< what scores are multiplied by, behind the mask */
 
   double* log_sum_exp; /**< [query_tokens][heads], of what each query sees, or null */
   void* scores;        /**< [heads][query_tokens][tokens], float or for doubles double, behind the

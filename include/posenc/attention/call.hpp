@@ -59,6 +59,7 @@ class attention_call : detail::kept_positions, public detail::checked_call<Q, K,
   using base = detail::checked_call<Q, K, V, O, Encoding>;
 
  public:
+  /// Keeps the positions of the options.
   attention_call(Q const& q, K const& k, V const& v, O const& outputs, Encoding const& encoding,
                  attention_options options = {},
                  attention_records<detail::arithmetic_of<Q>> const& records = {})

@@ -32,12 +32,12 @@ class given_mask {
  public:
   /// Heads are 1, which all share, or as many as the call has.
   struct shape {
-    std::size_t queries, heads, keys;
+    std::size_t queries, heads, keys;  ///< of the cells
     friend bool operator==(shape const&, shape const&) = default;
   };
   /// From one query, head or key to the next, in cells; 0 where they share one; may be negative.
   struct strides {
-    std::ptrdiff_t query, head = 0, key = 1;
+    std::ptrdiff_t query, head = 0, key = 1;  ///< in cells
     friend bool operator==(strides const&, strides const&) = default;
   };
 
@@ -74,7 +74,7 @@ class given_mask {
     return sloped;
   }
 
-  bool has_biases() const noexcept { return cells_.are_biases(); }
+  bool has_biases() const noexcept { return cells_.are_biases(); }  ///< numbers that are added
   /// Whether heads may see different keys.
   bool heads_differ() const noexcept { return shape_.heads > 1 && cells_.head != 0; }
 
