@@ -94,10 +94,12 @@ inline bool queries_outnumber_keys(mask_plan const& mask, std::size_t queries, s
                              [](auto const& lengths) { return lengths.first > lengths.second; });
 }
 
-/// Whether attention must refuse masks and positions, of which empty ones have defaults.
+/// Whether attention must refuse masks and positions, of which empty ones have defaults. (Queries
+/// of no keys are at 0, 1, ...)
 inline bool is_refused(mask_plan const& mask, positions const& of_queries, positions const& of_keys,
                        std::size_t queries, std::size_t keys) {
-  return (of_queries.empty() && queries_outnumber_keys(mask, queries, keys)) ||
+  auto const see_nothing = !mask.packed && keys == 0;
+  return (of_queries.empty() && !see_nothing && queries_outnumber_keys(mask, queries, keys)) ||
          (!of_queries.empty() && of_queries.size() != queries) ||
          (!of_keys.empty() && of_keys.size() != keys) ||
          (mask.packed &&
@@ -114,7 +116,8 @@ inline void count_tokens(mask_plan const& mask, std::size_t queries, std::size_t
       of_keys.push_back(static_cast<std::int64_t>(s));
     first_key += some_keys;
     for (std::size_t t = 0; t < some_queries && counts_queries; ++t)
-      of_queries.push_back(of_keys[first_key - some_queries + t]);
+      of_queries.push_back(some_keys == 0 ? static_cast<std::int64_t>(t)
+                                          : of_keys[first_key - some_queries + t]);
   }
 }
 
