@@ -194,7 +194,7 @@ posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size
     require_given(function, attention, bytes);
     auto const plan = shape_of(function, *attention, first, last);
     in_name_of(function, [&] {
-      auto const needed = functions_in_use().bytes(&plan, 1, 1);
+      auto const needed = plan.kv_heads == 0 ? 0 : functions_in_use().bytes(&plan, 1, 1);
       require_size(function, needed);
       *bytes = needed;
     });

@@ -335,7 +335,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   must(asked == POSENC1_OK || !right, posenc1_error());
   bool const fits = asked == POSENC1_OK && a.memory_bytes < (std::size_t{1} << 24);
   if (fits) a.memory = memory.bytes(a.memory_bytes, 1);
-  bool const lacks = fits && in.ConsumeIntegralInRange(0, 9) == 0;
+  bool const lacks = fits && a.memory_bytes > 0 && in.ConsumeIntegralInRange(0, 9) == 0;
   if (lacks) --a.memory_bytes;
   auto* const numbers = reinterpret_cast<float*>(memory.bytes(tokens * heads * dim * 4, 4));
   memory.keep();
