@@ -334,7 +334,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   auto const asked = posenc1_attention_memory(&a, first, last, &a.memory_bytes);
   must(asked == POSENC1_OK || !right, posenc1_error());
   bool const fits = asked == POSENC1_OK && a.memory_bytes < (std::size_t{1} << 24);
-  if (fits) a.memory = memory.bytes(a.memory_bytes, 1);
+  // Scratch memory may be written before it is found too small.
+  std::unique_ptr<std::byte[]> const scratch(new std::byte[fits ? a.memory_bytes : 0]);
+  if (fits && a.memory_bytes > 0) a.memory = scratch.get();
   bool const lacks = fits && a.memory_bytes > 0 && in.ConsumeIntegralInRange(0, 9) == 0;
   if (lacks) --a.memory_bytes;
   auto* const numbers = reinterpret_cast<float*>(memory.bytes(tokens * heads * dim * 4, 4));
