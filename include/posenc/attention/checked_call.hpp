@@ -116,10 +116,8 @@ class checked_call {
     return step_ == nullptr ? *own_step_ : *step_;
   }
   std::size_t rows() const noexcept { return given_.queries * given_.heads; }
-  /// Of how many ranges rows are kept until all are done; of none, one for rows that see nothing.
-  std::size_t ranges_kept() const noexcept {
-    return work_.ranges == 1 ? 0 : std::max<std::size_t>(work_.ranges, 1);
-  }
+  /// Of how many ranges rows are kept until all are done.
+  std::size_t ranges_kept() const noexcept { return work_.ranges > 1 ? work_.ranges : 0; }
   missing_tokens missing() const noexcept {
     if (!has_gaps_) return {};
     return {&keys_, &values_, [](void const* k, void const* v, std::size_t token) {
@@ -138,12 +136,13 @@ class checked_call {
     if (!records_.log_sum_exp.empty())
       records_.log_sum_exp[query * given_.heads + head] = share_of(rows.sums[n], sink).log_sum_exp;
   }
-  /// The rows of worker i of n, if no piece has stored them: the sum of the ranges, in order.
+  /// The rows of worker i of n, if no piece has stored them: the sum of the ranges, in order; or,
+  /// in one row of memory, rows that see nothing.
   void add_ranges(partial_rows<number> const& all, std::size_t i, std::size_t n) const {
     if (work_.ranges == 1) return;
     auto const [first, count] = part_of(rows(), i, n);
     for (auto row = first; row < first + count; ++row) {
-      auto const sum = all.from(row);
+      auto const sum = all.from(work_.ranges == 0 ? 0 : row);
       if (work_.ranges == 0) sum.clear(1), record_nothing(row);
       for (std::size_t range = 1; range < work_.ranges; ++range) {
         auto const part = all.from(range * rows() + row);

@@ -73,8 +73,10 @@ class shared_memory {
   void add_ranges(std::size_t i, std::size_t n) const {
     auto ranges = ranges_;
     for (auto const& call : calls_) {
-      partial_rows<T> const all(ranges, call.ranges_kept() * call.rows(), call.given().value_dim);
-      call.add_ranges(all, i, n);
+      auto const dim = call.given().value_dim;
+      partial_rows<T> const all(ranges, call.ranges_kept() * call.rows(), dim);
+      scratch own(own_ + i * own_bytes_);  // has a row of each block
+      call.add_ranges(call.work().ranges == 0 ? partial_rows<T>(own, 1, dim) : all, i, n);
     }
   }
 
