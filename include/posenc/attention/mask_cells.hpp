@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -146,7 +147,8 @@ struct mask_cells {
         auto const biases = numbers(cell, some);
         for (std::size_t i = 0; i < scores.size(); ++i) {
           auto const bias = slope * static_cast<double>(biases[i]);
-          scores[i] = static_cast<T>(static_cast<double>(scores[i]) + bias);
+          auto const sum = static_cast<T>(static_cast<double>(scores[i]) + bias);
+          scores[i] = bias < std::numeric_limits<double>::lowest() ? negative_infinity<T> : sum;
         }
       }
       overwrite(cell, some, scores, negative_infinity<T>);
