@@ -198,7 +198,7 @@ Result with_ggml_attention(Tensor const& dst, Result otherwise, auto const& act)
 
 }  // namespace detail
 
-/// The bytes of memory that ggml_flash_attention needs with so many workers; 0 if it does not take
+/// The bytes of memory that ggml_flash_attention needs for `workers` threads; 0 if it does not take
 /// the op: see there. For the plan of a graph, whose tensors have their memory already.
 template <class Tensor>
 std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {

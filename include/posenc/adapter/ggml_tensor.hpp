@@ -24,7 +24,7 @@ inline constexpr int ggml_type_of<q8_0> = 8;
 template <>
 inline constexpr int ggml_type_of<bfloat16> = 30;
 
-/// How ggml stores so many numbers in so many bytes, which begin at multiples of `align`.
+/// How ggml stores F: `numbers` of them in a block of `bytes`, at multiples of `align`.
 template <class F>
 struct ggml_block_of {
   static constexpr std::size_t numbers = 1, bytes = sizeof(F), align = alignof(F);

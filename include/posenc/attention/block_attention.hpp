@@ -198,7 +198,7 @@ class block_attention {
     }
   }
 
-  /// Writes a row of scores or weights: `hidden`, and what `of` makes of those that are seen.
+  /// Writes a row of scores or weights: `hidden`, and of(score) where the key is seen.
   void record(std::span<T> all, block_row<T> const& row, T hidden, auto const& of) const {
     if (all.empty()) return;
     auto const at = (row.head * given_.queries + row.query) * given_.keys;

@@ -216,7 +216,7 @@ struct mask_cells {
     return word;
   }
 
-  /// what(Cell, cells, elements) for the keys of a range, some at a time.
+  /// Calls what(Cell, cells, elements) for the keys of a range, Cell::together keys at a time.
   template <class T>
   void for_some(std::size_t t, std::size_t of_head, token_range keys, T* elements,
                 auto const& what) const noexcept {

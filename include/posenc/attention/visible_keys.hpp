@@ -59,7 +59,7 @@ class visible_keys {
     return all;
   }
 
-  /// Adds given biases to the scores of a row, over a range of keys, and overwrites those that
+  /// Adds given biases to the scores of a row, over a range of keys, and overwrites the scores that
   /// query t does not see.
   template <class T>
   void mask_scores(std::size_t t, std::size_t head, token_range range,
