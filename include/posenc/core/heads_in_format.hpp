@@ -87,9 +87,12 @@ class heads_view<Format, Address> {
     if (!has(token) || count == 0) return;
     auto const at = [&](auto const& x) { return reinterpret_cast<std::byte*>(x.at(token, head)); };
     detail::heads_to_encode batch({numbers, head_dim_}, at(codes_));
-    if constexpr (is_scaled)
-      batch.scales = at(scales_), batch.scales_stride = scales_.head_stride();
-    batch.stride = stride, batch.count = count, batch.to_stride = codes_.head_stride();
+    batch.stride = stride, batch.count = count;
+    if constexpr (is_scaled) batch.scales = at(scales_);
+    if (count > 1) {  // with one head, strides may be anything
+      batch.to_stride = codes_.head_stride();
+      if constexpr (is_scaled) batch.scales_stride = scales_.head_stride();
+    }
     detail::encode(format_, batch);
   }
   /// The bytes of a head. Not checked: the token has a slot.
@@ -106,7 +109,8 @@ class heads_view<Format, Address> {
       requires(!reads && detail::has_numbers<format_type>) {
     using T = typename format_type::number_type;
     auto* const first = has(token) && heads() != 0 ? codes_.at(token, head) : nullptr;
-    auto const stride = codes_.head_stride(), size = static_cast<std::ptrdiff_t>(sizeof(T));
+    auto const stride = heads() > 1 ? codes_.head_stride() : 0;
+    constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(T));
     bool const aligned =
         reinterpret_cast<std::uintptr_t>(first) % alignof(T) == 0 && stride % size == 0;
     return std::pair{aligned ? reinterpret_cast<T*>(first) : nullptr, stride / size};
