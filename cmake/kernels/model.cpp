@@ -43,8 +43,13 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
                       .rotary_dim = 0,
                       .head_dim = kind.head_dim,
                       .window = kind.window.value_or(0),
+                      .ahead = kind.ahead ? *kind.ahead + 1 : 0,
+                      .chunk = kind.chunk.value_or(0),
                       .softmax_factor = kind.softmax_factor,
-                      .depends_on_length = 0};
+                      .cap = kind.score_cap.value_or(0),
+                      .sinks = kind.sinks ? 1 : 0,
+                      .depends_on_length = 0,
+                      .both_ways = static_cast<posenc1_both_ways>(kind.both_ways)};
   if (kind.rotary.empty()) {
     *result = nullptr;
   } else {

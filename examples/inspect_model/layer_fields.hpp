@@ -50,6 +50,10 @@ inline std::string shown_setting(posenc::position_temperature const& x) {
   return "1 + " + shown(x.scale) + " ln(1 + floor((position + " + shown(x.offset) + ") / " +
          shown(x.floor_scale) + "))";
 }
+inline std::string shown_setting(posenc::both_ways x) {
+  constexpr char const* names[]{"", "image", "image within the window", "prefix"};
+  return names[static_cast<std::size_t>(x)];
+}
 inline std::string shown_setting(posenc::index_heads const& x) {
   return shown(x.heads) + " of " + shown(x.head_dim) + " dims choose " + shown(x.chosen) +
          " blocks of " + shown(x.block) + ", with " + shown(x.local_blocks) +
@@ -121,7 +125,9 @@ inline std::vector<field_difference> differing_fields(posenc::layer_description 
   add("score_cap", &layer::score_cap);
   add("sinks", &layer::sinks);
   add("window", &layer::window);
+  add("ahead", [](layer const& x) { return x.ahead ? shown(*x.ahead) : "all"; });
   add("chunk", &layer::chunk);
+  add("both_ways", &layer::both_ways);
   add("index heads", &layer::index);
   add("shares_index", &layer::shares_index);
   add("pooled", &layer::pooled);

@@ -67,6 +67,12 @@ inline ordered_json json_of(posenc::norm_description const& norm) {
   return object;
 }
 
+inline ordered_json json_of(posenc::both_ways which) {
+  constexpr char const* names[]{"image", "image_within_window", "prefix"};
+  auto const i = static_cast<std::size_t>(which);
+  return i == 0 ? ordered_json(nullptr) : ordered_json(names[i - 1]);
+}
+
 inline ordered_json json_of(posenc::layer_description const& kind, std::size_t length) {
   ordered_json object{{"name", kind.name},
                       {"layers", kind.layers},
@@ -82,7 +88,9 @@ inline ordered_json json_of(posenc::layer_description const& kind, std::size_t l
                       {"score_cap", json_or_null(kind.score_cap)},
                       {"sinks", kind.sinks},
                       {"window", json_or_null(kind.window)},
+                      {"ahead", json_or_null(kind.ahead)},
                       {"chunk", json_or_null(kind.chunk)},
+                      {"both_ways", json_of(kind.both_ways)},
                       {"index", nullptr},
                       {"shares_index", kind.shares_index},
                       {"pooled", kind.pooled}};

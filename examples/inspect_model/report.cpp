@@ -112,6 +112,34 @@ std::string shown_norm(posenc::norm_description const& norm, bool rotates) {
          (norm.of == own_weights ? " of each head" : "");
 }
 
+// Which keys a query sees; nothing where it sees all before its own.
+std::vector<std::string> shown_visibility(layer_description const& kind) {
+  std::vector<std::string> lines;
+  if (kind.head_dim == 0) return lines;
+  auto const behind = kind.window ? *kind.window - 1 : 0;
+  if (kind.window && kind.ahead == behind) {
+    lines.push_back("A query sees " + grouped(behind) + " tokens to either side of its own, " +
+                    grouped(2 * behind + 1) + " in all.");
+  } else if (kind.window) {
+    lines.push_back("A query sees the last " + grouped(*kind.window) +
+                    " tokens, its own among them" +
+                    (kind.ahead == 0 ? "."
+                     : !kind.ahead   ? ", and all later ones."
+                                     : ", and " + grouped(*kind.ahead) + " later ones."));
+  } else if (kind.ahead != 0) {
+    lines.push_back("A query sees tokens to both sides of its own" +
+                    (kind.ahead ? ", " + grouped(*kind.ahead) + " later ones." : "."));
+  }
+  if (kind.chunk)
+    lines.push_back("A query sees its own chunk of " + grouped(*kind.chunk) + " tokens.");
+  using enum posenc::both_ways;
+  if (kind.both_ways == image) lines.push_back("Tokens of one image see each other both ways.");
+  if (kind.both_ways == image_within_window)
+    lines.push_back("Tokens of one image see each other both ways, within the window.");
+  if (kind.both_ways == prefix) lines.push_back("Tokens of the prompt see each other both ways.");
+  return lines;
+}
+
 std::string shown_choice(posenc::index_heads const& index) {
   auto text = "Sees the " + grouped(index.chosen);
   text += index.block == 1 ? " keys" : " blocks of " + grouped(index.block) + " keys";
@@ -167,7 +195,7 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
                     (kind.layers.size() == 1 ? " layer: " : " layers: ") +
                     shown_layers(kind.layers));
   auto const line = [&](std::string const& text) { print_wrapped(os, "    ", text); };
-  if (kind.window) line("Sees the " + grouped(*kind.window) + " nearest tokens.");
+  for (auto const& text : shown_visibility(kind)) line(text);
   if (kind.pooled != 0) {
     line("And one key more for each " + grouped(kind.pooled) +
          " tokens, pooled, at the position of the first.");
@@ -179,7 +207,6 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
     line("Index heads: " +
          shown_rotation(index.head_dim, index.rotary, index.rotary.frequencies.at(options.length)));
   }
-  if (kind.chunk) line("Sees its own chunk of " + grouped(*kind.chunk) + " tokens.");
   if (kind.alibi) {
     line("ALiBi: score - slope * distance, " + grouped(kind.alibi->heads) + " heads, max bias " +
          rounded(kind.alibi->max_bias) +

@@ -67,10 +67,12 @@ class Frequencies(unittest.TestCase):
 
     def test_of_a_model(self):
         f = posenc.frequencies(MODELS / "llama-3.1-8b.json", layer=5)
-        self.assertEqual((len(f.inv_freq), f.layout, f.head_dim, f.window), (64, "halves", 128, None))
+        self.assertEqual((len(f.inv_freq), f.layout, f.head_dim, f.window, f.ahead),
+                         (64, "halves", 128, None, 1))
+        self.assertEqual((f.chunk, f.cap, f.sinks, f.both_ways), (None, None, False, None))
         self.assertAlmostEqual(f.inv_freq[-1], 500000.0 ** (-63 / 64) / 8, places=20)
         sliding = posenc.frequencies(MODELS / "gemma-3-27b.json", layer=0)
-        self.assertEqual(sliding.window, 1024)
+        self.assertEqual((sliding.window, sliding.ahead, sliding.both_ways), (1024, 1, "image"))
         self.assertIsNone(posenc.frequencies(MODELS / "command-r7b.json", layer=3))
 
     def test_given(self):

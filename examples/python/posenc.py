@@ -53,6 +53,7 @@ _ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused"
 _CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
 _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
                  "adaptive": 5}
+_BOTH_WAYS = None, "image", "image_within_window", "prefix"
 _LAST_DIMS = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
@@ -64,8 +65,9 @@ class _Parameter(ctypes.Structure):
 
 class _Layer(ctypes.Structure):
     _fields_ = [("layout", ctypes.c_int), ("first_dim", _size), ("rotary_dim", _size),
-                ("head_dim", _size), ("window", _size), ("softmax_factor", _double),
-                ("depends_on_length", ctypes.c_int)]
+                ("head_dim", _size), ("window", _size), ("ahead", _size), ("chunk", _size),
+                ("softmax_factor", _double), ("cap", _double), ("sinks", ctypes.c_int),
+                ("depends_on_length", ctypes.c_int), ("both_ways", ctypes.c_int)]
 
 
 class _Heads(ctypes.Structure):
@@ -219,7 +221,10 @@ def instruction_set():
 # ---- Frequencies and rows
 
 class Frequencies:
-    """How fast each pair rotates, in radians per position. Of a model, a layer's too."""
+    """How fast each pair rotates, in radians per position. Of a model's layer, also what else it
+    says: window, ahead and chunk are attend's behind, ahead and chunk (None: all), cap its cap;
+    both_ways names the tokens that see each other beside these: image, image_within_window (also
+    later ones, but none beyond the window behind them), prefix."""
 
     def __init__(self, handle, layer=None):
         self._handle, self._makers = handle, {}
@@ -229,13 +234,17 @@ class Frequencies:
         _library().posenc1_frequencies_read(handle, self.inv_freq.ctypes.data, ctypes.byref(factor))
         self.inv_freq.flags.writeable = False
         self.attention_factor = factor.value
-        self.layout, self.first_dim, self.window = "halves", 0, None
+        self.layout, self.first_dim = "halves", 0
+        self.window = self.ahead = self.chunk = self.cap = self.both_ways = None
+        self.sinks = False
         self.head_dim, self.softmax_factor = 2 * pairs, 1.0
         if layer is not None:
             self.layout = "interleaved" if layer.layout else "halves"
             self.first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
-            self.window, self.head_dim = layer.window or None, layer.head_dim
-            self.softmax_factor = layer.softmax_factor
+            self.head_dim, self.softmax_factor = layer.head_dim, layer.softmax_factor
+            self.window, self.ahead = layer.window or None, layer.ahead or None
+            self.chunk, self.cap = layer.chunk or None, layer.cap or None
+            self.sinks, self.both_ways = bool(layer.sinks), _BOTH_WAYS[layer.both_ways]
 
     def __del__(self):
         for maker in getattr(self, "_makers", {}).values():

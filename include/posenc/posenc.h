@@ -121,15 +121,29 @@ typedef enum posenc1_layout {
 /** As first_dim of a rotary block: the last dims of a head. */
 #define POSENC1_LAST_DIMS SIZE_MAX
 
-/** What posenc1_frequencies_of_model says of a layer beside its frequencies. */
+/** Tokens that see each other both ways where queries see no later keys else. */
+typedef enum posenc1_both_ways {
+  POSENC1_NO_BLOCK = 0,
+  POSENC1_IMAGE = 1,               /**< of one image, also beyond the window (Gemma 3) */
+  POSENC1_IMAGE_WITHIN_WINDOW = 2, /**< of one image, no farther back than the window (Gemma 4) */
+  POSENC1_PREFIX = 3               /**< of the prompt (PaliGemma) */
+} posenc1_both_ways;
+
+/** What posenc1_frequencies_of_model says of a layer beside its frequencies. window, which is
+ * behind there, ahead, chunk and cap are those of posenc1_attention. */
 typedef struct posenc1_layer {
   posenc1_layout layout; /**< of the pairs */
   size_t first_dim;      /**< of the rotary block; or POSENC1_LAST_DIMS */
   size_t rotary_dim;     /**< 0: the layer does not rotate (NoPE) */
   size_t head_dim;       /**< of queries and keys */
-  size_t window;         /**< a query sees keys at distances below this; 0: all */
+  size_t window;         /**< a query sees keys behind it at distances below this; 0: all */
+  size_t ahead;          /**< the same of those ahead of it: 1 is causal; 0, all, is an encoder's */
+  size_t chunk;          /**< a query sees the keys of its own chunk of so many positions; 0: all */
   double softmax_factor; /**< on scores, beside 1 / sqrt(head_dim) */
+  double cap;            /**< of scores; 0: none */
+  int sinks;             /**< not 0: each head has a learned sink logit */
   int depends_on_length; /**< not 0: frequencies differ by the length of the sequence */
+  posenc1_both_ways both_ways; /**< which tokens see each other beside these */
 } posenc1_layer;
 
 /** The frequencies of a layer of a model, for sequences of `length` tokens, from a file: GGUF if it

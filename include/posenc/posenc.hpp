@@ -138,3 +138,4 @@
 //   posenc/model/model_description.hpp  what both give
 //   posenc/model/rotate.hpp             heads, rotated as either says
 //   posenc/model/layer_scheme.hpp       a layer of either, as an encoding
+//   posenc/model/layer_mask.hpp         the keys that it sees, as a mask

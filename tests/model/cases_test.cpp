@@ -49,6 +49,7 @@ json without_plain(json const& object) {
                           {"attention_factor", 1},
                           {"softmax_factor", 1},
                           {"pooled", 0},
+                          {"ahead", 0},
                           {"factor", 1},
                           {"block", 1},
                           {"local_blocks", 0},
@@ -106,6 +107,7 @@ json brief(json model, json const& asked) {
     auto const letter = static_cast<char>('a' + kinds.size());
     for (auto const& layer : kind["layers"]) schedule[layer.get<std::size_t>()] = letter;
     kind.erase("layers");
+    if (kind["ahead"].is_null()) kind["ahead"] = "all";
     for (auto& rotary : kind["rotary"]) rotary = brief_rotary(rotary, kind["head_dim"]);
     if (auto& index = kind["index"]; index.is_object())
       index["rotary"] = brief_rotary(index["rotary"], index["head_dim"]);

@@ -51,7 +51,15 @@ enum class window_rule {
   last_keys,          ///< all keys that a query sees, its own among them
   half_of_key,        ///< twice the keys that a query sees
   half_on_each_side,  ///< the keys on both sides of a query's own, half on each
-  half_if_both_sides  ///< half_on_each_side if use_bidirectional_attention, else last_keys
+  half_if_both_sides  ///< half_on_each_side where queries see both sides, else last_keys
+};
+
+/// On which sides of its own position a query sees keys.
+enum class side_rule {
+  before,
+  both,
+  both_by_flag,  ///< where use_bidirectional_attention is true
+  both_by_word   ///< where that is all; where it is vision, images see both ways in sliding layers
 };
 
 /// The order of the axes of M-RoPE's pairs: ttt...hhh...www, thwthw...tt or hwhw...ttt.
@@ -108,8 +116,10 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
   norm_rule norm = {norm_scope::unknown};  ///< of queries, keys and values
   unsigned reads = 0;                      ///< gguf_group: what llama.cpp reads for it, not for all
   position_rule positions = position_rule::rope;
-  std::string_view refusal = {};      ///< it is not read: what model_type must be, and why
-  std::string_view refused_key = {};  ///< a key that makes another model of it, which is not read
+  side_rule sides = side_rule::before;
+  both_ways within = both_ways::none;  ///< what sees both ways in a model of more than text
+  std::string_view refusal = {};       ///< it is not read: what model_type must be, and why
+  std::string_view refused_key = {};   ///< a key that makes another model of it, which is not read
   std::string_view note = {}, alibi_note = {};  ///< a sentence for users; one about its ALiBi
 
   // Sizes.

@@ -119,6 +119,14 @@ struct index_heads {
   std::size_t key_stride = 1;
 };
 
+/// Tokens that see each other both ways where queries see no later keys else.
+enum class both_ways {
+  none,
+  image,                ///< of one image, also beyond the window (Gemma 3)
+  image_within_window,  ///< of one image, no farther back than the window (Gemma 4)
+  prefix                ///< of the prompt (PaliGemma)
+};
+
 /// What layers of one kind do, site by site. What is absent does not act. Plain data.
 struct layer_description {
   /// full_attention, sliding_attention ..., as the settings say, with ", NoPE" if it does not
@@ -138,12 +146,15 @@ struct layer_description {
   std::optional<position_temperature> temperature = {};  ///< of queries
   /// DeepSeek's mscale squared, Gemma's scale ...; sqrt(head_dim) where a model does not divide.
   double softmax_factor = 1;
-  std::optional<double> score_cap = {};    ///< c tanh(score / c)
-  bool sinks = false;                      ///< each head has a learned sink logit, as it is
-  std::optional<std::size_t> window = {};  ///< a query sees keys at distances below this
-  std::optional<std::size_t> chunk = {};   ///< a query sees the keys of its own chunk of this size
-  std::optional<index_heads> index = {};   ///< a query sees the keys that these choose
-  bool shares_index = false;               ///< a query sees the keys that an earlier layer chose
+  std::optional<double> score_cap = {};  ///< c tanh(score / c)
+  bool sinks = false;                    ///< each head has a learned sink logit, as it is
+  // The keys that a query sees: mask_of (model/layer_mask.hpp) makes the mask.
+  std::optional<std::size_t> window = {};         ///< earlier keys are at distances below this
+  std::optional<std::size_t> ahead = 0;           ///< so many later keys; none: all (an encoder)
+  std::optional<std::size_t> chunk = {};          ///< the keys of its own chunk of this size
+  posenc::both_ways both_ways = both_ways::none;  ///< tokens that see each other beside these
+  std::optional<index_heads> index = {};          ///< a query sees the keys that these choose
+  bool shares_index = false;  ///< a query sees the keys that an earlier layer chose
   /// So many tokens, or none, are pooled to one more key, which queries see beside the window. It
   /// rotates at the position of its first token.
   std::size_t pooled = 0;

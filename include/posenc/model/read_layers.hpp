@@ -108,17 +108,23 @@ inline double scale_by_key(auto& config, std::size_t head_dim) {
   return is_all ? root * given_or(1 / root) : given_or(1);
 }
 
-/// The distance below which a query of layers with a window sees keys.
-inline std::optional<std::size_t> window_of(auto& config, std::string_view type) {
-  auto const given = config.needed_window(type);
-  auto const rule = config.rule_of_window();
-  if (!given || rule == window_rule::last_keys) return given;
-  if (rule == window_rule::half_of_key) {
-    config.require(*given >= 2, config.family.window_key, "be at least 2");
-    return *given / 2;
-  }
-  config.note(symmetric_window);
-  return *given / 2 + 1;
+/// Reads which keys a query sees.
+inline void read_visibility(auto& config, layer_description& kind, std::string_view type) {
+  bool const sees_both_sides = config.sees_both_sides();
+  if (sees_both_sides) kind.ahead = {};
+  kind.both_ways = sees_both_sides ? both_ways::none : config.both_ways_in(type);
+  if (type == chunked_attention) kind.chunk = config.chunk();
+  if (type != sliding_attention && !config.family.compressed) return;
+  kind.window = config.needed_window(type);
+  auto rule = config.family.window_is;
+  if (rule == window_rule::half_if_both_sides)
+    rule = sees_both_sides ? window_rule::half_on_each_side : window_rule::last_keys;
+  if (!kind.window || rule == window_rule::last_keys) return;
+  if (rule == window_rule::half_of_key)
+    config.require(*kind.window >= 2, config.family.window_key, "be at least 2");
+  auto const half = *kind.window / 2;
+  kind.window = rule == window_rule::half_of_key ? half : half + 1;
+  if (sees_both_sides) kind.ahead = half;
 }
 
 /// Reads the index heads of layers that rotate.
@@ -156,9 +162,7 @@ inline void read_kind(auto& config, layer_description& kind, scheduled_layer con
   kind.head_dim = config.head_dim_of(layer.type);
   kind.softmax_factor = config.softmax_factor(kind.head_dim);
   kind.sinks = layer.sinks;
-  if (layer.type == sliding_attention || family.compressed)
-    kind.window = window_of(config, layer.type);
-  if (layer.type == chunked_attention) kind.chunk = config.chunk();
+  read_visibility(config, kind, layer.type);
   constexpr auto cap = "attn_logit_softcapping";
   kind.score_cap = config.positive_or_none(cap);
   if (!kind.score_cap && family.score_cap != 0 && !config.is_null(cap))

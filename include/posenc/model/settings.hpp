@@ -172,9 +172,6 @@ inline constexpr std::string_view full_attention = "full_attention",
                                   compressed_sparse_attention = "compressed_sparse_attention",
                                   heavily_compressed_attention = "heavily_compressed_attention";
 
-inline constexpr auto symmetric_window =
-    "The window is symmetric: half of its keys lie before the query, half after it.";
-
 using layer_types = std::vector<std::string>;
 
 /// Full attention in one of n layers, the last or that with index `first`; `others` elsewhere.

@@ -21,6 +21,7 @@ struct gguf_architectures : norm_rules {
   using enum rotation_rule;
   using enum full_place;
   using enum window_rule;
+  using enum side_rule;
   using enum gguf_group::bits;
   static constexpr unsigned slides = window | pattern | local_base;
   static constexpr unsigned all_factors = pair_factors | length_factors;
@@ -35,7 +36,8 @@ struct gguf_architectures : norm_rules {
       family("llama4", {.place = after, .query = "", .key = "", .where_rotated = true},
        window | pair_factors, {.interleaved = true, .nope_every = 4, .chunked_where_rotated = true,
        .nope_temperature = true}), family("chameleon", centred, 0, {.interleaved = true}),
-      family("llada internlm2 xverse olmo arctic deepseek chatglm bailingmoe neo-bert", none, 0,
+      family("llada", none, 0, {.sides = both, .interleaved = true}),
+      family("internlm2 xverse olmo arctic deepseek chatglm bailingmoe neo-bert", none, 0,
        {.interleaved = true}), family("maincoder", {.place = after}, 0, {.interleaved = true}),
       family("command-r", {.of = norm_scope::centred, .optional = true}, 0, {.interleaved = true}),
       family("baichuan", none, 0, {.interleaved = true, .alibi_if_layers = 40}),
@@ -76,10 +78,10 @@ struct gguf_architectures : norm_rules {
        .mscale_on_scores = true, .without_effect = "rope.dimension_sections"
        " attention.indexer.head_count attention.indexer.key_length attention.indexer.top_k"}),
       family("falcon falcon-h1 dbrx jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet qwen"
-       " qwen2 qwen2moe dream phi2 plamo gemma starcoder2 gptneox codeshell orion nemotron jais2"
-       " seed_oss pangu-embedded", none), family("hunyuan-moe", {.place = after}),
+       " qwen2 qwen2moe phi2 plamo gemma starcoder2 gptneox codeshell orion nemotron jais2"
+       " seed_oss pangu-embedded", none), family("dream", none, 0, {.sides = both}), family("hunyuan-moe", {.place = after}),
       family("stablelm", {.of = norm_scope::centred, .optional = true}),
-      family("qwen3 qwen3moe llada-moe rnd1 openelm bailingmoe2 dots1 lfm2moe grovemoe hy_v3",
+      family("llada-moe rnd1", head, 0, {.sides = both}), family("qwen3 qwen3moe openelm bailingmoe2 dots1 lfm2moe grovemoe hy_v3",
        head), family("talkie", {.of = norm_scope::own_weights, .place = after, .key = ""}),
       family("qwen3next", head, interval, {.full_every = 4, .others = no_attention}),
       family("phi3 phimoe", none, window | length_factors, {.slides = true, .window_is_off = true}),
@@ -104,8 +106,8 @@ struct gguf_architectures : norm_rules {
       family("gemma4-assistant", unknown, slides | pair_factors | pattern_list, {.note = "Queries"
        " alone rotate here: the target model rotated the keys that they see.", .all_predict = true,
        .local_base = 1e4, .needs_layer_types = true, .scale_default = 1}),
-      family("gemma-embedding", head, slides, {.local_base = 1e4, .window_is = half_on_each_side,
-       .full_every = 6}), family("afmoe", head, slides, {.full_every = 4, .nope_every = 4}),
+      family("gemma-embedding", head, slides, {.sides = both, .local_base = 1e4,
+       .window_is = half_on_each_side, .full_every = 6}), family("afmoe", head, slides, {.full_every = 4, .nope_every = 4}),
       family("modern-bert", none, slides, {.local_base = 1e4, .window_is = half_on_each_side,
        .full_every = 3, .full_at = first_of_each}),
       family("olmo2", token, window | pattern, {.scaled_if_full = true, .full_every = 4,
@@ -144,8 +146,9 @@ struct gguf_architectures : norm_rules {
       family("mpt", {.of = norm_scope::centred, .optional = true}, max_bias,
        {.positions = alibi_or_learned, .rotation = no_layer}),
       family("gpt2 starcoder bert", none, 0, {.positions = alibi_or_learned, .rotation = no_layer}),
-      family("t5 t5encoder", none, bucket_count, {.positions = buckets, .rotation = no_layer,
-       .scale_default = 1}),
+      family("t5 t5encoder", none, bucket_count, {.positions = buckets, .sides = both,
+       .note = "The encoder's layers; queries of the decoder see no later keys.",
+       .rotation = no_layer, .scale_default = 1}),
   };
   // clang-format on
 

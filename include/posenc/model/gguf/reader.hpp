@@ -144,7 +144,10 @@ class gguf_reader : public gguf_config {
   }
 
   std::optional<std::size_t> needed_window(std::string_view) { return window(); }
-  window_rule rule_of_window() const { return family.window_is; }
+  bool sees_both_sides() const {
+    return family.sides == side_rule::both || !flag("attention.causal").value_or(true);
+  }
+  both_ways both_ways_in(std::string_view) const { return family.within; }
 
   void read_positions(layer_description& kind, scheduled_layer const& layer) {
     read_bias(kind);
@@ -206,8 +209,6 @@ class gguf_reader : public gguf_config {
 
   /// What was found, with the keys that act and the ignored ones; throws as settle_keys does.
   model_description settled() {
-    if (!flag("attention.causal").value_or(true))
-      note("Queries see later keys too: attention.causal is false.");
     settle_keys();
     return std::move(found);
   }

@@ -181,8 +181,7 @@ class hugging_face_config : public findings, public json_object {
       bool const is_known_so = is_of_other_layers || (is_of_rope && key == "finetuned") ||
                                contains(words_of(keys_that_act_elsewhere), key) ||
                                contains(words_of(family.without_effect), key);
-      bool const is_encoder = family.note == model_families::encoder;
-      if (is_known_so || unread.is_without_effect(found, is_encoder, value)) continue;
+      if (is_known_so || unread.is_without_effect(found, value)) continue;
       object.require(!is_known, key, std::string("be a key that is read") + says_that_it_acts);
       note(object.path() + key + " is not read.");
     }

@@ -14,7 +14,7 @@ struct model_families : norm_rules {
   using enum full_place;
   using enum window_rule;
   using enum axis_order;
-  static constexpr std::string_view encoder = "An encoder: a query sees keys on both sides of it.";
+  using enum side_rule;
 
   // clang-format off
   static constexpr model_family all[]{
@@ -26,11 +26,11 @@ struct model_families : norm_rules {
       family("nemotron-nas", none, {.needs_layer_types = true}),
       family("bitnet csm", none, {.base = 5e5}), family("seed_oss", none, {.head_dim = 128}),
       family("apertus", head, {.base = 12e6, .needs_rope = true}),
-      family("emu3_text_model", none, {.base = 1e6}), family("eurobert", none, {.note = encoder}),
+      family("emu3_text_model", none, {.base = 1e6}), family("eurobert", none, {.sides = both}),
       family("lfm2 lfm2_moe", {.query = "q_layernorm", .key = "k_layernorm"}, {.base = 1e6}),
       family("solar_open", none, {.head_dim = 128, .base = 1e6}),
       family("falcon_h1", none, {.other_base = 1e5, .scale_key = "key_multiplier"}),
-      family("nomic_bert", none, {.note = encoder, .base = 1000,
+      family("nomic_bert", none, {.sides = both, .base = 1000,
        .without_effect = "max_trained_positions"}),
       family("mistral", none, {.omits_sizes = true, .slides = true, .window = 4096}),
       family("ministral", none, {.slides = true, .window = 4096}),
@@ -76,24 +76,26 @@ struct model_families : norm_rules {
       family("telechat3", none, {.yarn_slope = 0.07}), family("gemma", none, {.head_dim = 256}),
       family("gemma2 vaultgemma", none, {.head_dim = 256, .window = 4096, .full_every = 2,
        .scale_key = "query_pre_attn_scalar", .scale_default = 256, .score_cap = 50}),
-      family("gemma3_text gemma3", plus_one, {.head_dim = 256, .context = 131072, .base = 1e6,
+      family("gemma3_text gemma3", plus_one, {.sides = both_by_flag, .within = both_ways::image,
+       .head_dim = 256, .context = 131072, .base = 1e6,
        .local_base = 1e4, .window_is = half_if_both_sides, .window = 4096, .full_every = 6,
        .scale_key = "query_pre_attn_scalar", .scale_default = 256}),
       family("gemma3n_text gemma3n", with_values, {.head_dim = 256, .context = 32768, .base = 1e6,
        .local_base = 1e4, .kv_shared = 15, .window = 512, .full_every = 5, .undivided = true}),
-      family("gemma4_text gemma4", with_values, {.head_dim = 256, .global_head_dim = 512,
+      family("gemma4_text gemma4", with_values, {.sides = both_by_word, .head_dim = 256, .global_head_dim = 512,
        .context = 131072, .needs_nested_rope = true, .kv_shared = 0,
        .window_is = half_if_both_sides, .window = 512, .full_every = 6, .last_full = true,
-       .undivided = true}), family("minimax_m3_vl_vision", none, {.axial_axes = 3}),
-      family("step3p5_vision", unknown, {.axial_axes = 2}),
-      family("pixtral", none, {.note = encoder, .alternates = true, .unscaled = true}),
-      family("gemma4_unified_text gemma4_unified", with_values, {.head_dim = 256,
+       .undivided = true}), family("minimax_m3_vl_vision", none, {.sides = both, .axial_axes = 3}),
+      family("step3p5_vision", unknown, {.sides = both, .axial_axes = 2}),
+      family("pixtral", none, {.sides = both, .alternates = true, .unscaled = true}),
+      family("gemma4_unified_text gemma4_unified", with_values, {.sides = both_by_word,
+       .head_dim = 256,
        .global_head_dim = 512, .context = 262144, .needs_nested_rope = true, .kv_shared = 0,
        .window_is = half_if_both_sides, .window = 1024, .full_every = 6, .last_full = true,
        .undivided = true}),
-      family("gemma4_vision", with_values, {.base = 100, .two_axes = true, .undivided = true,
+      family("gemma4_vision", with_values, {.sides = both, .base = 100, .two_axes = true, .undivided = true,
        .without_effect = "position_embedding_size"}),
-      family("modernbert", none, {.note = encoder, .base = 160'000, .base_key = "global_rope_theta",
+      family("modernbert", none, {.sides = both, .base = 160'000, .base_key = "global_rope_theta",
        .local_base = 1e4, .local_scaled = true, .window_is = half_on_each_side,
        .window_key = "local_attention", .window = 128, .full_every = 3, .full_at = first_of_each}),
       family("modernbert-decoder", none, {.base = 160'000, .base_key = "global_rope_theta",
@@ -214,11 +216,13 @@ struct model_families : norm_rules {
       family("inkling_text", unknown, {.refusal = "be another: Inkling's bias is made of each"
        " query, which is not read"}),
       family("falcon", none, {.positions = alibi_if_flagged, .alibi_note = "Falcon rounds the bias"
-       " to bfloat16."}), family("t5 mt5 umt5", none, {.positions = buckets, .undivided = true}),
+       " to bfloat16."}), family("t5 mt5 umt5", none, {.positions = buckets, .sides = both,
+       .note = "The encoder's layers; queries of the decoder see no later keys.",
+       .undivided = true}),
       family("bloom", none, {.positions = alibi, .without_effect = "offset_alibi"}),
       family("mpt", unknown, {.positions = alibi_or_learned, .without_effect = "attn_type"}),
-      family("opt distilbert", none, {.positions = learned,
-       .without_effect = "sinusoidal_pos_embds"}),
+      family("opt", none, {.positions = learned}), family("distilbert", none,
+       {.positions = learned, .sides = both, .without_effect = "sinusoidal_pos_embds"}),
       family("gpt2 gpt_bigcode", none, {.positions = learned, .flag_undivides = true}),
       family("bart mbart", none, {.positions = learned, .is_decoder = true,
        .without_effect = "static_position_embeddings extra_pos_embeddings"}),
@@ -229,7 +233,7 @@ struct model_families : norm_rules {
        .window_key = "window_size", .window = 256, .full_every = 2, .full_at = first_of_each,
        .undivided = true, .without_effect = "attention_types"}),
       family("bert roberta electra xlm-roberta xlm-roberta-xl camembert", none,
-       {.positions = learned_absolute}),
+       {.positions = learned_absolute, .sides = both}),
   };
   // clang-format on
 };

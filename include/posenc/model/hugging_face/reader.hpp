@@ -39,11 +39,15 @@ class hugging_face_reader : public hugging_face_layers {
   std::optional<std::size_t> needed_window(std::string_view type) {
     return needed(window(), family.window_key, "be given for layers of " + std::string(type));
   }
-  window_rule rule_of_window() const {
-    if (family.window_is != window_rule::half_if_both_sides) return family.window_is;
-    constexpr auto both = "use_bidirectional_attention";
-    bool const on_both = peek(both).is_string() ? text(both) == "all" : flag(both).value_or(false);
-    return on_both ? window_rule::half_on_each_side : window_rule::last_keys;
+  bool sees_both_sides() const {
+    using enum side_rule;
+    if (family.sides == both_by_flag) return flag(use_bidirectional).value_or(false);
+    return family.sides == both || word_of_sides() == "all";
+  }
+  both_ways both_ways_in(std::string_view type) const {
+    if (word_of_sides() == "vision" && type == sliding_attention)
+      return both_ways::image_within_window;
+    return path().empty() ? both_ways::none : family.within;
   }
   std::size_t chunk() { return count_or("attention_chunk_size", most_tokens, 8192); }
 
@@ -125,6 +129,18 @@ class hugging_face_reader : public hugging_face_layers {
   }
 
  private:
+  static constexpr auto use_bidirectional = "use_bidirectional_attention";
+
+  /// Gemma 4's: all, vision or, for false too, empty.
+  std::string_view word_of_sides() const {
+    if (family.sides != side_rule::both_by_word) return {};
+    auto const* const given = value_of(use_bidirectional);
+    if (given == nullptr || *given == false) return {};
+    for (std::string_view const word : {"all", "vision"})
+      if (*given == word) return word;
+    refuse(use_bidirectional, "be all, vision, false or null");
+  }
+
   /// The one kind of a model whose layers are all alike and do not rotate.
   layer_description& add_kind() {
     layer_description kind{.name = std::string(full_attention),
@@ -132,6 +148,7 @@ class hugging_face_reader : public hugging_face_layers {
                            .head_dim = head_dim()};
     std::iota(kind.layers.begin(), kind.layers.end(), std::size_t{0});
     kind.softmax_factor = softmax_factor(kind.head_dim);
+    read_visibility(*this, kind, kind.name);
     return found.kinds.emplace_back(std::move(kind));
   }
 

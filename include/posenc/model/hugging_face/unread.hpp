@@ -18,7 +18,6 @@ struct asked_layer {
   layer_description const& layer;
   rotary_description const* rotary;  ///< of its heads or its index heads; null: they do not rotate
   double x;
-  bool is_encoder;  ///< queries see keys on both sides
 
   double head() const { return static_cast<double>(layer.head_dim); }
   double dims() const { return static_cast<double>(rotary->frequencies.at(1).rotary_dim()); }
@@ -75,8 +74,8 @@ inline constexpr topic topics[]{
      [](auto& a) -> double { return a.rotary != nullptr; }},
     {topic::state, "alibi", [](auto& a) -> double { return a.layer.alibi.has_value(); }},
     {topic::state, "relative_", [](auto& a) -> double { return a.layer.buckets.has_value(); }},
-    {topic::state, "bidirectional", [](auto& a) -> double { return a.is_encoder; }},
-    {topic::state, "causal", [](auto& a) -> double { return !a.is_encoder; }},
+    {topic::state, "bidirectional", [](auto& a) -> double { return a.layer.ahead != 0; }},
+    {topic::state, "causal", [](auto& a) -> double { return a.layer.ahead == 0; }},
     {topic::state, "sparse_attention index_ indexer",
      [](auto& a) -> double { return a.layer.index.has_value(); }},
     {topic::state, "compress_", [](auto& a) -> double { return a.layer.pooled != 0; }},
@@ -129,7 +128,7 @@ class unread_key {
   /// or it is on, its name is that word, and layers have it. A number, or the name of a rule, is
   /// the one that was used, in all layers that the key is about: 1 for a factor where there is
   /// none.
-  bool is_without_effect(model_description const& found, bool is_encoder, json const& value) const {
+  bool is_without_effect(model_description const& found, json const& value) const {
     auto const rotates = [](auto const& kind) { return !kind.rotary.empty(); };
     auto const is = about_->is;
     if (is >= topic::rotary_number && std::ranges::none_of(found.kinds, rotates)) return true;
@@ -146,7 +145,7 @@ class unread_key {
       if (has("index")) rotary = kind.index ? &kind.index->rotary : nullptr;
       bool const needs_rotary = is == topic::rotary_number || is == topic::rotary_state;
       if (!is_about(found, kind) || (needs_rotary && rotary == nullptr)) continue;
-      auto const used = about_->used({found, kind, rotary, x, is_encoder});
+      auto const used = about_->used({found, kind, rotary, x});
       if (is == topic::number_of_some && x != 0 && used == 0) continue;
       // A scale is computed here by a root and a quotient, and a file may hold it rounded to float.
       auto const tolerance = is <= topic::number_of_some ? 0x1p-23 * std::abs(x) : 0;
