@@ -26,6 +26,11 @@ class rope_rule : protected rope_record {
     used("rope_type", json(name_).dump());
     used("rope_theta", base);
     auto f = frequencies_of(rotary_dim, base, partial);
+    if (family_.mscale_on_scores && name_ != "default" && name_ != "yarn") {
+      yarn_scaling scaling{.factor = keys_.number("factor").value_or(1), .original_length = 1};
+      scaling.mscale_all_dim = optional("mscale_all_dim");
+      scale_scores(scaling);
+    }
     return {.rule = name_,
             .frequencies = std::move(f),
             .layout = halves(),
@@ -61,6 +66,10 @@ class rope_rule : protected rope_record {
     auto const is_object = [](json const& value) { return value.is_object(); };
     is_nested_ = rope && std::ranges::any_of(rope->whole(), is_object);
     if (is_nested_) {
+      bool const may_be =
+          !config_.is_known || family_.compressed || !config_.is_hidden("layer_types");
+      config_.require(may_be, newer ? "rope_parameters" : "rope_scaling",
+                      "be one object for all layers of " + config_.found.type);
       auto const name = !family_.compressed ? layer_.type : is_compressed_ ? "compress" : "main";
       return rope->needed(rope->object(name), name, "be given for layers of " + layer_.type);
     }
@@ -147,13 +156,17 @@ class rope_rule : protected rope_record {
     auto const rounded = [](double index) { return shown(std::round(100 * index) / 100); };
     note("YaRN's ramp runs from pair " + rounded(ramp.first) + " to " + rounded(ramp.last) + ".");
     auto f = yarn(rotary_dim, base, scaling);
+    scale_scores(scaling);
+    return f;
+  }
+
+  void scale_scores(yarn_scaling const& scaling) {
     auto const on_scores = softmax_factor(scaling);
     if (family_.mscale_on_scores) kind_.softmax_factor *= on_scores;
     if (on_scores != 1 && !family_.mscale_note.empty()) {
       config_.note("g(mscale_all_dim)^2 = " + shown(on_scores) +
                    " on scores: " + std::string(family_.mscale_note));
     }
-    return f;
   }
 
   frequencies_by_length longrope_of(frequencies const& plain) {
