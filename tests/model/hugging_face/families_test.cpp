@@ -14,11 +14,15 @@ using namespace posenc;
 
 TEST(families, share_no_model_type) {
   std::set<std::string_view> seen;
-  for (auto const& family : detail::model_families::all) {
-    EXPECT_FALSE(family.types.empty());
-    for (auto const type : detail::words_of(family.types))
-      EXPECT_TRUE(!type.empty() && seen.insert(type).second) << type;
-  }
+  auto const look = [&](auto const& table) {
+    for (auto const& family : table) {
+      EXPECT_FALSE(family.types.empty());
+      for (auto const type : detail::words_of(family.types))
+        EXPECT_TRUE(!type.empty() && seen.insert(type).second) << type;
+    }
+  };
+  look(detail::model_families::all);
+  look(detail::embedding_families::all);
   EXPECT_EQ(detail::family_of(""), nullptr);
 }
 

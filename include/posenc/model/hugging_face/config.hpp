@@ -6,6 +6,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/families.hpp"
+#include "posenc/model/hugging_face/families_of_embeddings.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/hugging_face/unread.hpp"
 
@@ -19,7 +20,8 @@ namespace detail {
 
 /// The family with this model_type, or null.
 inline model_family const* family_of(std::string_view type) {
-  return record_of(model_families::all, &model_family::types, type);
+  auto const* const found = record_of(model_families::all, &model_family::types, type);
+  return found ? found : record_of(embedding_families::all, &model_family::types, type);
 }
 
 /// The keys of the text model, its family, and what was found.

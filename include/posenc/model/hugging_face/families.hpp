@@ -233,7 +233,7 @@ struct model_families : norm_rules {
        .window_key = "window_size", .window = 256, .full_every = 2, .full_at = first_of_each,
        .undivided = true, .without_effect = "attention_types"}),
       family("bert roberta electra xlm-roberta xlm-roberta-xl camembert", none,
-       {.positions = learned_absolute, .sides = both}),
+       {.positions = learned_absolute, .sides = both_unless_decoder}),
   };
   // clang-format on
 };
