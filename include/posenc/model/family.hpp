@@ -30,7 +30,9 @@ enum class position_rule {
   alibi_without_context,  ///< where max_position_embeddings is absent, else RoPE
   alibi_or_learned,       ///< ALiBi where attn_config has alibi, else learned embeddings
   buckets,                ///< T5
+  learned_buckets,        ///< and learned embeddings
   learned,                ///< embeddings
+  sinusoidal,             ///< embeddings
   learned_absolute        ///< embeddings; any position_embedding_type but absolute is an error
 };
 
@@ -58,8 +60,9 @@ enum class window_rule {
 enum class side_rule {
   before,
   both,
-  both_by_flag,  ///< where use_bidirectional_attention is true
-  both_by_word   ///< where that is all; where it is vision, images see both ways in sliding layers
+  both_unless_decoder,  ///< where is_decoder is not true
+  both_by_flag,         ///< where use_bidirectional_attention is true
+  both_by_word  ///< where that is all; where it is vision, images see both ways in sliding layers
 };
 
 /// The order of the axes of M-RoPE's pairs: ttt...hhh...www, thwthw...tt or hwhw...ttt.

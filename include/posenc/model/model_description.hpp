@@ -165,7 +165,7 @@ struct model_description {
   std::string type;                         ///< model_type, or general.architecture of GGUF
   std::size_t layers = 0;                   ///< their number
   std::optional<std::size_t> context = {};  ///< tokens that the model is made for
-  std::string embedding = {};               ///< site 1: learned, or empty
+  std::string embedding = {};               ///< site 1: learned, sinusoidal, or empty
   std::vector<layer_description> kinds;     ///< each layer is of one of them
   /// Of each layer, the one whose keys and values its queries see: another one, if it writes none
   /// (Gemma 3n, Gemma 4). Empty: each sees its own.

@@ -42,6 +42,7 @@ class hugging_face_reader : public hugging_face_layers {
   bool sees_both_sides() const {
     using enum side_rule;
     if (family.sides == both_by_flag) return flag(use_bidirectional).value_or(false);
+    if (family.sides == both_unless_decoder) return !flag("is_decoder").value_or(false);
     return family.sides == both || word_of_sides() == "all";
   }
   both_ways both_ways_in(std::string_view type) const {
@@ -109,6 +110,9 @@ class hugging_face_reader : public hugging_face_layers {
       case position_rule::alibi_or_learned:
         read_alibi_or_learned();
         break;
+      case position_rule::learned_buckets:
+        found.embedding = "learned";
+        [[fallthrough]];
       case position_rule::buckets: {
         auto const buckets = count_or("relative_attention_num_buckets", most_dims, 32);
         auto const distance = count_or("relative_attention_max_distance", most_tokens, 128);
@@ -120,7 +124,8 @@ class hugging_face_reader : public hugging_face_layers {
                 "position_embedding_type", "be absolute: relative keys and queries are not read");
         [[fallthrough]];
       case position_rule::learned:
-        found.embedding = "learned";
+      case position_rule::sinusoidal:
+        found.embedding = family.positions == position_rule::sinusoidal ? "sinusoidal" : "learned";
         if (family.full_every != 1) return false;  // layers differ
         add_kind();
         break;

@@ -1,0 +1,46 @@
+// What families do by default whose positions are embeddings, added to those of tokens.
+#pragma once
+
+#include "posenc/core/target.hpp"
+#include "posenc/model/family.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// From the classes of the models in Hugging Face transformers 5.12, which were run.
+struct embedding_families : norm_rules {
+  using enum position_rule;
+  using enum side_rule;
+
+  static constexpr std::string_view of_encoder =
+      "The encoder's layers; queries of the decoder see no later keys.";
+
+  // clang-format off
+  static constexpr model_family all[]{
+      family("ernie megatron-bert rembert data2vec-text roberta-prelayernorm roc_bert xmod"
+       " bert-generation bridgetower_text_model", none, {.positions = learned_absolute,
+       .sides = both_unless_decoder}),
+      family("blip_text_model", none, {.positions = learned, .sides = both_unless_decoder,
+       .note = "That is of captions; for retrieval queries see both sides, whatever is_decoder."}),
+      family("albert splinter squeezebert luke markuplm ibert dpr align_text_model"
+       " altclip_text_model chinese_clip_text_model clap_text_model flava_text_model", none,
+       {.positions = learned_absolute, .sides = both}),
+      family("layoutlm", none, {.positions = learned_absolute, .sides = both,
+       .without_effect = "max_2d_position_embeddings"}),
+      family("siglip_text_model siglip2_text_model", none, {.positions = learned, .sides = both}),
+      family("clip_text_model clipseg_text_model metaclip_2_text_model groupvit_text_model"
+       " owlvit_text_model owlv2_text_model xclip_text_model aimv2_text_model biogpt openai-gpt",
+       none, {.positions = learned}),
+      family("blenderbot blenderbot-small mvp plbart", none, {.positions = learned,
+       .is_decoder = true}),
+      family("m2m_100 nllb-moe marian pegasus fsmt", none, {.positions = sinusoidal,
+       .is_decoder = true}), family("ctrl", none, {.positions = sinusoidal}),
+      family("mpnet", none, {.positions = learned_buckets, .sides = both}),
+      family("pop2piano", none, {.positions = buckets, .sides = both, .note = of_encoder,
+       .undivided = true}), family("switch_transformers", none, {.positions = buckets,
+       .sides = both, .note = "The encoder's layers. transformers 5.12 adds the bias in the first"
+       " layer alone, the model was trained with it in all.", .undivided = true}),
+  };
+  // clang-format on
+};
+
+}  // namespace posenc::detail
