@@ -22,7 +22,7 @@ TEST(families, share_no_model_type) {
     }
   };
   look(detail::model_families::all);
-  look(detail::embedding_families::all);
+  look(detail::measured_families::all);
   EXPECT_EQ(detail::family_of(""), nullptr);
 }
 

@@ -6,8 +6,8 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/families.hpp"
-#include "posenc/model/hugging_face/families_of_embeddings.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
+#include "posenc/model/hugging_face/measured_families.hpp"
 #include "posenc/model/hugging_face/unread.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -21,7 +21,7 @@ namespace detail {
 /// The family with this model_type, or null.
 inline model_family const* family_of(std::string_view type) {
   auto const* const found = record_of(model_families::all, &model_family::types, type);
-  return found ? found : record_of(embedding_families::all, &model_family::types, type);
+  return found ? found : record_of(measured_families::all, &model_family::types, type);
 }
 
 /// The keys of the text model, its family, and what was found.
@@ -43,7 +43,11 @@ class hugging_face_config : public findings, public json_object {
             "be given within, for this one is of images");
     note(family.note);
     auto const* const outer = family_of(root.text("model_type").value_or(""));
-    if (outer != nullptr) family.has_axes = family.has_axes || outer->has_axes;
+    if (outer != nullptr) {
+      family.has_axes = family.has_axes || outer->has_axes;
+      if (outer->within != both_ways::none) family.within = outer->within;
+      outside_without_effect_ = outer->without_effect;
+    }
 
     found.layers = layers();
     heads_ = family.is_decoder
@@ -178,11 +182,14 @@ class hugging_face_config : public findings, public json_object {
       if (!unread.speaks() || contains(found.ignored, object.setting(key))) continue;
       ignore(object.setting(key));
       // Some writers leave a copy of a key of the text_config outside.
-      if (object.path().empty() && !path().empty() && peek(key) == value) continue;
-      bool const is_of_other_layers = is_of_rope && value.is_object() && has_attention(key);
+      bool const is_outside = object.path().empty() && !path().empty();
+      if (is_outside && peek(key) == value) continue;
+      bool const is_of_layers = has_attention(key) || (family.compressed && key == "main");
+      bool const is_of_other_layers = is_of_rope && value.is_object() && is_of_layers;
       bool const is_known_so = is_of_other_layers || (is_of_rope && key == "finetuned") ||
                                contains(words_of(keys_that_act_elsewhere), key) ||
-                               contains(words_of(family.without_effect), key);
+                               contains(words_of(family.without_effect), key) ||
+                               (is_outside && contains(words_of(outside_without_effect_), key));
       if (is_known_so || unread.is_without_effect(found, value)) continue;
       object.require(!is_known, key, std::string("be a key that is read") + says_that_it_acts);
       note(object.path() + key + " is not read.");
@@ -235,6 +242,7 @@ class hugging_face_config : public findings, public json_object {
   }
 
   std::optional<std::size_t> heads_;
+  std::string_view outside_without_effect_ = {};  ///< what keys outside the text_config say of it
 };
 
 }  // namespace detail

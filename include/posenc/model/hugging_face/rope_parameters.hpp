@@ -32,6 +32,10 @@ class rope_rule : protected rope_record {
             .parameters = std::move(parameters)};
   }
 
+  std::optional<double> ntk_factor() const {
+    return config_.positive(std::string(family_.ntk_key));
+  }
+
   static constexpr auto original = "original_max_position_embeddings";
 
   hugging_face_config& config_;
@@ -98,7 +102,9 @@ class rope_rule : protected rope_record {
       return ntk(plain, needed("alpha"));
     }
     if (name_ == "dynamic") {
-      auto const factor = needed("factor"), trained = trained_length();
+      auto const outside = ntk_factor();
+      auto const factor = outside ? used("factor", *outside) : needed("factor");
+      auto const trained = outside ? max_trained_positions() : trained_length();
       auto const at = [=](std::size_t length) {
         auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
         return dynamic_ntk(plain, {factor, trained}, tokens);
@@ -190,6 +196,11 @@ class rope_rule : protected rope_record {
     auto given = keys_.needed(keys_.numbers(key), key, "be given for rope_type " + name_);
     used(key, json(given).dump());
     return given;
+  }
+  double max_trained_positions() {
+    constexpr auto key = "max_trained_positions";
+    auto const given = config_.needed(config_.count(key, most_tokens), key);
+    return used(original, static_cast<double>(given));
   }
   double trained_length() const {
     require(config_.found.context.has_value(), keys_.where(),

@@ -15,7 +15,8 @@ class hugging_face_rotation : rope_rule {
   void read() {
     auto const base = this->base();
     name_ = rope_type();
-    bool const is_plain = name_ == "default" || (name_ == "axial" && family_.axial_axes != 0);
+    bool const is_plain =
+        name_ == "default" || (name_ == "axial" && (family_.axial_axes != 0 || family_.alternates));
     bool const may_be_scaled = !family_.unscaled && family_.axial_axes == 0;
     keys_.require(is_plain || may_be_scaled, keys_.has("rope_type") ? "rope_type" : "type",
                   "be default for " + config_.found.type);
@@ -47,7 +48,7 @@ class hugging_face_rotation : rope_rule {
       if (text == "mrope" || text == "video_rope" || text == "origin") text = "default";
       return text;
     };
-    return keys_.agreed({"rope_type", "type"}, read).value_or("default");
+    return keys_.agreed({"rope_type", "type"}, read).value_or(ntk_factor() ? "dynamic" : "default");
   }
 
   bool is_interleaved() const {
