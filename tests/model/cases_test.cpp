@@ -168,7 +168,11 @@ std::vector<double> by_oracle(json const& rotary, std::size_t head_dim, json con
   } else if (type == "dynamic") {
     f = p.contains("alpha")
             ? oracle::ntk_rule(dim, base, number("alpha"))
-            : oracle::dynamic_ntk_rule(dim, base, number("factor"), context.get<double>(), length);
+            : oracle::dynamic_ntk_rule(dim, base, number("factor"),
+                                       p.contains("original_max_position_embeddings")
+                                           ? number("original_max_position_embeddings")
+                                           : context.get<double>(),
+                                       length);
   } else if (type == "llama3") {
     f = oracle::llama3_rule(f, number("factor"), number("low_freq_factor"),
                             number("high_freq_factor"), number("original_max_position_embeddings"));

@@ -172,6 +172,7 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
   std::array<std::size_t, 3> sections = {};  ///< mrope_section; 0: must be given
   double yarn_slope = 0;  ///< YaRN's attention factor is this * ln(factor) + 1; 0: as published
   double beta_fast = 32;  ///< of YaRN
+  std::string_view ntk_key = {};  ///< factor of dynamic NTK beyond max_trained_positions tokens
 
   // Layers.
   /// num_kv_shared_layers: how many layers, the last ones, write no keys. None: no such key.

@@ -42,10 +42,12 @@ inline void check_unread(auto& config, json_object const& object, bool is_of_rop
     bool const is_outside = object.path().empty() && !config.path().empty();
     if (is_outside && config.peek(key) == value) continue;
     if (key == "rope_scaling" && object.peek("rope_parameters") == value) continue;
-    bool const is_of_other_layers = is_of_rope && value.is_object() && has_attention(key);
+    bool const is_of_layers = has_attention(key) || (config.family.compressed && key == "main");
+    bool const is_of_other_layers = is_of_rope && value.is_object() && is_of_layers;
     bool const is_known_so = is_of_other_layers || (is_of_rope && key == "finetuned") ||
                              contains(words_of(keys_that_act_elsewhere), key) ||
-                             contains(words_of(config.family.without_effect), key);
+                             contains(words_of(config.family.without_effect), key) ||
+                             (is_outside && contains(words_of(config.outside_without_effect), key));
     if (is_known_so || unread.is_without_effect(found, value)) continue;
     object.require(!config.is_known || !object.is_hidden(key), key,
                    "say what is so anyway, because " + found.type + " does not read it");

@@ -19,7 +19,7 @@ inline void require_entries(hugging_face_config const& config, std::string_view 
 /// not one for each layer and each of the layers that predict further tokens.
 inline layer_types checked_layer_types(hugging_face_config& config, std::string_view key,
                                        layer_types types) {
-  auto const further = config.count("num_nextn_predict_layers", most_dims).value_or(0);
+  auto const further = config.count_or_zero("num_nextn_predict_layers", most_dims).value_or(0);
   require_entries(config, key, types.size(), further);
   types.resize(config.found.layers);
   for (auto& type : types) {

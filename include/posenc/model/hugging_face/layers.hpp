@@ -16,7 +16,10 @@ class hugging_face_layers : public hugging_face_config {
     auto types = listed_layer_types(*this);
     if (types.empty()) return types;
     supersede({"full_attention_interval", "sliding_window_pattern", "_sliding_window_pattern",
-               "max_window_layers", "use_sliding_window", "global_attn_every_n_layers"});
+               "max_window_layers", "use_sliding_window", "global_attn_every_n_layers",
+               "full_attn_idxs"});
+    if (!contains(types, sliding_attention) && !family.compressed)
+      supersede({family.window_key.data()});
     if (family.last_full) types.back() = full_attention;
     return types;
   }
@@ -90,7 +93,7 @@ class hugging_face_layers : public hugging_face_config {
       require(!named || named->ends_with("nope"), "attention_type", "end in nope");
     }
     auto const nope_key = family.nope_key;
-    bool const is_nope_all = !nope_key.empty() && flag(nope_key).value_or(false);
+    bool const is_nope_all = !nope_key.empty() && flag(nope_key).value_or(rule == no_layer);
     require(is_nope_all || nope_key.empty() || rule != no_layer, nope_key,
             "be true: rotation in its latent attention is not read");
     auto const position = text("position_embedding_type");

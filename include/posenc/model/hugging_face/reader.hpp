@@ -48,7 +48,9 @@ class hugging_face_reader : public hugging_face_layers {
   both_ways both_ways_in(std::string_view type) const {
     if (word_of_sides() == "vision" && type == sliding_attention)
       return both_ways::image_within_window;
-    return path().empty() ? both_ways::none : family.within;
+    bool const is_off =
+        path().empty() || (family.within == both_ways::prefix && flag(use_bidirectional) == false);
+    return is_off ? both_ways::none : family.within;
   }
   std::size_t chunk() { return count_or("attention_chunk_size", most_tokens, 8192); }
 

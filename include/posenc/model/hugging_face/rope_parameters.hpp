@@ -57,29 +57,25 @@ class rope_rule : protected rope_record {
   json_object keys() {
     auto const newer = config_.object("rope_parameters");
     auto const scaling = config_.object("rope_scaling");
-    bool const agree = !newer || !scaling || newer->whole() == scaling->whole();
-    config_.require(agree, "rope_scaling", "agree with rope_parameters");
+    config_.require(!newer || !scaling || newer->whole() == scaling->whole(), "rope_scaling",
+                    "agree with rope_parameters");
     auto rope = newer ? newer : scaling;
     if (!rope && config_.is_object("rotary")) rope = config_.object("rotary");  // InternLM
     config_.require(rope || !(family_.needs_rope || family_.needs_nested_rope), "rope_parameters",
                     "be given for " + config_.found.type);
-    auto const is_object = [](json const& value) { return value.is_object(); };
-    is_nested_ = rope && std::ranges::any_of(rope->whole(), is_object);
+    is_nested_ = rope && std::ranges::any_of(rope->whole(), &json::is_object);
     if (is_nested_) {
-      bool const may_be =
-          !config_.is_known || family_.compressed || !config_.is_hidden("layer_types");
-      config_.require(may_be, newer ? "rope_parameters" : "rope_scaling",
+      config_.require(family_.compressed || !config_.is_hidden("layer_types"),
+                      newer ? "rope_parameters" : "rope_scaling",
                       "be one object for all layers of " + config_.found.type);
       auto const name = !family_.compressed ? layer_.type : is_compressed_ ? "compress" : "main";
       return rope->needed(rope->object(name), name, "be given for layers of " + layer_.type);
     }
     config_.require(!rope || !family_.needs_nested_rope, newer ? "rope_parameters" : "rope_scaling",
                     "have an object for each type of layers of " + config_.found.type);
-    if (auto const types = config_.texts("yarn_only_types")) {  // Step
-      bool const is_full = types->size() == 1 && types->front() == full_attention;
-      config_.require(is_full && family_.scaled_if_full, "yarn_only_types",
-                      "be full_attention alone");
-    }
+    auto const only = config_.texts("yarn_only_types").value_or(layer_types{"full_attention"});
+    bool const is_full = only == layer_types{"full_attention"};
+    config_.require(is_full, "yarn_only_types", "be full_attention alone");  // Step
     if (!rope) return json_object(config_.whole(), config_.where() + ": rope_parameters").emptied();
     bool const for_full_layers_only =
         (has_local_base_ && !family_.local_scaled) || family_.scaled_if_full || family_.compressed;
@@ -107,7 +103,9 @@ class rope_rule : protected rope_record {
       return ntk(plain, needed("alpha"));
     }
     if (name_ == "dynamic") {
-      auto const factor = needed("factor"), trained = trained_length();
+      auto const outside = config_.positive(family_.ntk_key);
+      auto const factor = outside ? used("factor", *outside) : needed("factor");
+      auto const trained = outside ? count_outside("max_trained_positions") : trained_length();
       auto const at = [=](std::size_t length) {
         auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
         return dynamic_ntk(plain, {factor, trained}, tokens);
@@ -203,6 +201,10 @@ class rope_rule : protected rope_record {
     auto given = keys_.needed(keys_.numbers(key), key, "be given for rope_type " + name_);
     used(key, json(given).dump());
     return given;
+  }
+  double count_outside(char const* key) {
+    return used(original,
+                static_cast<double>(config_.needed(config_.count(key, most_tokens), key)));
   }
   double trained_length() const {
     require(config_.found.context.has_value(), keys_.where(),

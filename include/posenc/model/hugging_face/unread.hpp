@@ -74,6 +74,7 @@ inline constexpr topic topics[]{
     {topic::state, "rope_3d 3d_rope",
      [](auto& a) -> double { return a.rotary != nullptr && a.rotary->axes.has_value(); }},
     {topic::state_of_all, "nope", [](auto& a) -> double { return a.rotary == nullptr; }},
+    {topic::state, "by_inverse_layer rotary_value", [](auto&) { return 0.0; }},  // no model has it
     {topic::rotary_state_of_all, "rope rotary",
      [](auto& a) -> double { return a.rotary != nullptr; }},
     {topic::number, "=head_dim", [](auto& a) { return a.head(); }},
@@ -97,7 +98,7 @@ inline constexpr topic topics[]{
     {topic::number, "attention_multiplier attn_multiplier qk_scale attn_scaling attention_scal"
      " softmax_scal", [](auto& a) { return a.scale(); }},
     {topic::number, "scaling_factor key_multiplier", [](auto&) { return 1.0; }},
-    {topic::state, "position pos_emb",
+    {topic::state_of_all, "position pos_emb",
      [](auto& a) -> double { return !a.model.embedding.empty(); }},
     // posenc does not know what a key with such a word means, so the family must read it.
     {topic::state, "attn_scale scale_attn scale_qk global_att layer_type layer_pattern attn_type"
@@ -137,6 +138,7 @@ class unread_key {
     auto const rotates = [](auto const& kind) { return !kind.rotary.empty(); };
     auto const is = about_->is;
     if (is >= topic::rotary_number && std::ranges::none_of(found.kinds, rotates)) return true;
+    if (value == false && names_what_is_absent(found)) return true;
     if (has("mtp")) return true;  // layers that predict further tokens are not read
     if (value.is_string() && name_.starts_with("rope") && name_.ends_with("_type")) {
       auto const has_rule = [&](auto& k) { return !rotates(k) || value == k.rotary[0].rule; };
@@ -154,7 +156,7 @@ class unread_key {
     auto const x = value.is_boolean() ? (value == true ? 1.0 : 0.0) : value.get<double>();
     bool is_equal = true, acts = false, is_about_any = false;
     for (auto const& kind : found.kinds) {
-      auto const* rotary = rotates(kind) ? &kind.rotary[0] : nullptr;
+      auto const* rotary = rotary_of(kind);
       if (has("index")) rotary = kind.index ? &kind.index->rotary : nullptr;
       bool const needs_rotary = is == topic::rotary_number || is == topic::rotary_state;
       if (!is_about(found, kind) || (needs_rotary && rotary == nullptr)) continue;
@@ -166,7 +168,9 @@ class unread_key {
       acts = acts || used > 0;
       is_about_any = true;
     }
-    if (!is_about_any) return is == topic::rotary_number;  // there are no layers of that type
+    auto const attends = [](auto const& kind) { return kind.head_dim != 0; };
+    if (!is_about_any)  // there are no layers of that type
+      return is == topic::rotary_number || std::ranges::none_of(found.kinds, attends);
     if (x == 0) return is_equal;
     bool const is_number = is <= topic::number_of_some || is == topic::rotary_number;
     if (is_number == value.is_boolean()) return false;
@@ -196,6 +200,22 @@ class unread_key {
         if (!is_so) return false;
       }
     return true;
+  }
+
+  static rotary_description const* rotary_of(layer_description const& kind) {
+    return kind.rotary.empty() ? nullptr : &kind.rotary[0];
+  }
+
+  /// Whether a word in its name is about something that some models have, and here no layer.
+  bool names_what_is_absent(model_description const& found) const {
+    return std::ranges::any_of(topics, [&](topic const& one) {
+      bool const is_of_some = one.is == topic::state || one.is == topic::number_of_some;
+      auto const is_named = [&](auto word) { return has(word); };
+      return is_of_some && std::ranges::any_of(words_of(one.words), is_named) &&
+             std::ranges::all_of(found.kinds, [&](auto& kind) {
+               return kind.head_dim == 0 || one.used({found, kind, rotary_of(kind), 0}) == 0;
+             });
+    });
   }
 
   /// Whether it is about the layers of a kind. Rotary numbers: `local`, `swa`, `sliding` name

@@ -1,16 +1,14 @@
-// What families do by default whose positions are embeddings, added to those of tokens.
+// What further families do by default, as it was measured.
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/family.hpp"
+#include "posenc/model/hugging_face/families.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// From the classes of the models in Hugging Face transformers 5.12, which were run.
-struct embedding_families : norm_rules {
-  using enum position_rule;
-  using enum side_rule;
-
+/// From classes of models in Hugging Face transformers 5.12 that were run with random weights. For
+/// names that are also in a record of model_families, that record is what was measured.
+struct measured_families : family_words {
   static constexpr std::string_view of_encoder =
       "The encoder's layers; queries of the decoder see no later keys.";
 
@@ -39,6 +37,15 @@ struct embedding_families : norm_rules {
        .undivided = true}), family("switch_transformers", none, {.positions = buckets,
        .sides = both, .note = "The encoder's layers. transformers 5.12 adds the bias in the first"
        " layer alone, the model was trained with it in all.", .undivided = true}),
+      // Of models of more than text, whose text_config is read.
+      family("granite_speech granite_speech_plus musicflamingo fuyu align grounding-dino"
+       " mm-grounding-dino omdet-turbo", unknown, {.refusal = "be with a text_config",
+       .without_effect = "window_size max_position_embeddings rope_parameters"
+       " temperature_init_value position_embedding_type positional_encoding_temperature"
+       " positional_embedding_temperature"}),
+      family("glmasr", unknown, {.lacks = "rope_theta", .refusal = "be with a text_config"}),
+      family("paligemma colpali", unknown, {.within = both_ways::prefix,
+       .refusal = "be with a text_config"}),
   };
   // clang-format on
 };
