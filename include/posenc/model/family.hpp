@@ -117,6 +117,8 @@ struct norm_rules {
 struct model_family {           // NOLINT(clang-analyzer-optin.performance.Padding): by topic
   std::string_view types = {};  ///< model_type or general.architecture, with spaces between
   norm_rule norm = {norm_scope::unknown};  ///< of queries, keys and values
+  std::string_view keys = {};              ///< that its class reads, of keys_of_some_families
+  std::string_view lacks = {};             ///< keys of all others that its class does not read
   unsigned reads = 0;                      ///< gguf_group: what llama.cpp reads for it, not for all
   position_rule positions = position_rule::rope;
   side_rule sides = side_rule::before;

@@ -93,6 +93,7 @@ model_description read_rope_parameters(Json const& parsed, std::string const& na
   detail::error_context const context(name);
   detail::hugging_face_config config(detail::json_object(file, name), {});
   config.family.mscale_on_scores = true;
+  config.hide_nothing();
   config.mark_read("original_max_position_embeddings");  // what is around may go unread
   std::string const type(detail::full_attention);
   layer_description kind{.name = type, .layers = {0}, .head_dim = config.head_dim()};

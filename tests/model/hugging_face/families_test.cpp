@@ -14,16 +14,22 @@ using namespace posenc;
 
 TEST(families, share_no_model_type) {
   std::set<std::string_view> seen;
-  auto const look = [&](auto const& table) {
+  for (auto const table : detail::family_tables)
     for (auto const& family : table) {
       EXPECT_FALSE(family.types.empty());
       for (auto const type : detail::words_of(family.types))
         EXPECT_TRUE(!type.empty() && seen.insert(type).second) << type;
     }
-  };
-  look(detail::model_families::all);
-  look(detail::measured_families::all);
   EXPECT_EQ(detail::family_of(""), nullptr);
+}
+
+TEST(families, name_keys_that_some_families_have) {
+  auto const known = detail::words_of(detail::keys_of_some_families);
+  for (auto const table : detail::family_tables)
+    for (auto const& family : table)
+      for (auto const key : detail::words_of(family.keys))
+        EXPECT_TRUE(key == "partial_rotary_factor" || detail::contains(known, key))
+            << family.types << ": " << key;
 }
 
 }  // namespace of_hugging_face_families

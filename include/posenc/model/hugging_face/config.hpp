@@ -5,10 +5,9 @@
 #include <numeric>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/families.hpp"
+#include "posenc/model/hugging_face/check_unread.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
-#include "posenc/model/hugging_face/measured_families.hpp"
-#include "posenc/model/hugging_face/unread.hpp"
+#include "posenc/model/hugging_face/other_families.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 /// How to read a config.json.
@@ -20,8 +19,9 @@ namespace detail {
 
 /// The family with this model_type, or null.
 inline model_family const* family_of(std::string_view type) {
-  auto const* const found = record_of(model_families::all, &model_family::types, type);
-  return found ? found : record_of(measured_families::all, &model_family::types, type);
+  for (auto const table : family_tables)
+    if (auto const* const found = record_of(table, &model_family::types, type)) return found;
+  return nullptr;
 }
 
 /// The keys of the text model, its family, and what was found.
@@ -43,11 +43,8 @@ class hugging_face_config : public findings, public json_object {
             "be given within, for this one is of images");
     note(family.note);
     auto const* const outer = family_of(root.text("model_type").value_or(""));
-    if (outer != nullptr) {
-      family.has_axes = family.has_axes || outer->has_axes;
-      if (outer->within != both_ways::none) family.within = outer->within;
-      outside_without_effect_ = outer->without_effect;
-    }
+    if (outer != nullptr && !path().empty()) add_what_holds_within(*outer);
+    if (is_known) hide_what_does_not_act();
 
     found.layers = layers();
     heads_ = family.is_decoder
@@ -59,6 +56,7 @@ class hugging_face_config : public findings, public json_object {
 
   json_object file;
   model_family family = {};
+  std::string_view outside_without_effect = {};  ///< keys outside the text_config
   bool is_known;
 
   using json_object::count, json_object::positive;
@@ -164,7 +162,7 @@ class hugging_face_config : public findings, public json_object {
       auto const key = std::string(rule.key);
       if (!any_has_index && has(key)) ignore(setting(key));
     }
-    check_unread(file);
+    check_unread(*this, file);
     found.read = file.read();
     std::erase_if(found.read,
                   [&](auto const& setting) { return contains(found.ignored, setting); });
@@ -172,35 +170,21 @@ class hugging_face_config : public findings, public json_object {
   }
 
  private:
-  /// Looks for keys of `object`, and of objects within it, that nobody read, whose names say that
-  /// they act, and which are not without effect. Throws std::invalid_argument for the first one. If
-  /// the model is read as Llama's, each one becomes a note instead.
-  void check_unread(json_object const& object, bool is_of_rope = false) {
-    for (auto const& [key, value] : object.whole().items()) {
-      if (value.is_null() || object.is_read(key)) continue;
-      unread_key const unread(is_of_rope ? "rope." + key : key);
-      if (!unread.speaks() || contains(found.ignored, object.setting(key))) continue;
-      ignore(object.setting(key));
-      // Some writers leave a copy of a key of the text_config outside.
-      bool const is_outside = object.path().empty() && !path().empty();
-      if (is_outside && peek(key) == value) continue;
-      bool const is_of_layers = has_attention(key) || (family.compressed && key == "main");
-      bool const is_of_other_layers = is_of_rope && value.is_object() && is_of_layers;
-      bool const is_known_so = is_of_other_layers || (is_of_rope && key == "finetuned") ||
-                               contains(words_of(keys_that_act_elsewhere), key) ||
-                               contains(words_of(family.without_effect), key) ||
-                               (is_outside && contains(words_of(outside_without_effect_), key));
-      if (is_known_so || unread.is_without_effect(found, value)) continue;
-      object.require(!is_known, key, std::string("be a key that is read") + says_that_it_acts);
-      note(object.path() + key + " is not read.");
-    }
-    for (auto const& [key, value] : object.whole().items()) {
-      bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
-      bool const is_twin = key == "rope_scaling" && object.is_object("rope_parameters");
-      if (value.is_object() && object.is_read(key) && !is_twin) {
-        check_unread(*object.object(key), is_of_rope || is_rope);
-      }
-    }
+  /// What the record of the outer model says of the text model within.
+  void add_what_holds_within(model_family const& outer) {
+    family.has_axes = family.has_axes || outer.has_axes;
+    if (outer.within != both_ways::none) family.within = outer.within;
+    for (auto const key : words_of(outer.lacks)) hide(key);
+    outside_without_effect = outer.without_effect;
+  }
+  /// Keys that the class of the model does not read count as unread.
+  void hide_what_does_not_act() const {
+    auto const has_latent_keys = [&](std::string_view key) {
+      return family.last_dims && key.starts_with("qk_");
+    };
+    for (auto const key : words_of(keys_of_some_families))
+      if (!contains(words_of(family.keys), key) && !has_latent_keys(key)) hide_everywhere(key);
+    for (auto const key : words_of(family.lacks)) hide(key);
   }
 
   static json_object text_model_of(json_object const& root) {
@@ -242,7 +226,6 @@ class hugging_face_config : public findings, public json_object {
   }
 
   std::optional<std::size_t> heads_;
-  std::string_view outside_without_effect_ = {};  ///< what keys outside the text_config say of it
 };
 
 }  // namespace detail

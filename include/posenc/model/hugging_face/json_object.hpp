@@ -1,6 +1,7 @@
 // The keys of a JSON object. Each error names file, key and value. (nlohmann-json)
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <set>
@@ -13,8 +14,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 /// An object and its place in the file. A key with the value null counts as absent. The JSON must
 /// outlive it. What reads a value marks its key as read: number, count, flag, text, list, object
-/// ...; mark_read marks it without its value. has, peek and is_object mark nothing. Objects within
-/// share the marks.
+/// ...; mark_read marks it without its value. has, peek and is_object mark nothing. A hidden key is
+/// absent to all but peek. Objects within share the marks.
 class json_object : public settings<json_object> {
  public:
   json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {
@@ -35,18 +36,27 @@ class json_object : public settings<json_object> {
 
   bool has(std::string_view key) const {
     auto const& value = peek(std::string(key));
-    return !value.is_discarded() && !value.is_null();
+    return !value.is_discarded() && !value.is_null() && !is_hidden(key);
   }
-  void mark_read(std::string_view key) const { read_->insert(path_ + std::string(key)); }
+  void mark_read(std::string_view key) const { marks_->read.insert(path_ + std::string(key)); }
+  void hide(std::string_view key) const { marks_->hidden.insert(path_ + std::string(key)); }
+  void hide_everywhere(std::string_view key) const { marks_->hidden_everywhere.emplace(key); }
+  void hide_nothing() const { marks_->hidden.clear(), marks_->hidden_everywhere.clear(); }
+  bool is_hidden(std::string_view key) const {
+    return marks_->hidden_everywhere.contains(key) ||
+           marks_->hidden.contains(path_ + std::string(key));
+  }
   /// Null where the key is absent. Marks it as read.
   json const* value_of(std::string_view key) const {
-    mark_read(key);
+    if (!is_hidden(key)) mark_read(key);
     return has(key) ? &peek(std::string(key)) : nullptr;
   }
   /// Throws std::invalid_argument: what the value must be, and what it is.
   [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
+    auto const& value = peek(std::string(key));
+    bool const is_given = !value.is_discarded() && !value.is_null();
     detail::refuse(where_, ": ", key, " must ", must,
-                   has(key) ? ", got " + shown_json(peek(std::string(key))) : ", and is absent");
+                   is_given ? ", got " + shown_json(value) : ", and is absent");
   }
 
   // For settings; 8192.0 is a whole number, too.
@@ -107,7 +117,7 @@ class json_object : public settings<json_object> {
     auto const found = object_->find(key);
     return found == object_->end() ? absent : *found;
   }
-  bool is_object(std::string const& key) const { return peek(key).is_object(); }
+  bool is_object(std::string const& key) const { return has(key) && peek(key).is_object(); }
 
   /// The value under the one of these keys that is given, by get(object, key). Throws
   /// std::invalid_argument if two are given and differ.
@@ -130,7 +140,7 @@ class json_object : public settings<json_object> {
     return result;
   }
 
-  bool is_read(std::string const& key) const { return read_->contains(path_ + key); }
+  bool is_read(std::string const& key) const { return marks_->read.contains(path_ + key); }
   /// The key with its path, and its value.
   model_setting setting(std::string const& key) const {
     return {path_ + key, (*object_)[key].dump(-1, ' ', false, json::error_handler_t::replace)};
@@ -176,7 +186,11 @@ class json_object : public settings<json_object> {
   json const* object_;
   std::string where_;
   std::string path_ = {};  // of the object, with a dot at its end; empty for the file's own
-  std::shared_ptr<std::set<std::string>> read_ = std::make_shared<std::set<std::string>>();
+  struct marks {
+    std::set<std::string> read = {}, hidden = {};  // with their paths
+    std::set<std::string, std::less<>> hidden_everywhere = {};
+  };
+  std::shared_ptr<marks> marks_ = std::make_shared<marks>();
 };
 
 }  // namespace posenc::detail

@@ -203,7 +203,7 @@ inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
 
 /// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
 inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
-  if (!config.peek(key).is_array()) return {};
+  if (!config.has(key) || !config.peek(key).is_array()) return {};
   auto given = *config.numbers(key);
   require_entries(config, key, given.size());
   config.require(std::ranges::min(given) >= 0, key, "hold no number below 0");

@@ -40,7 +40,7 @@ class hugging_face_layers : public hugging_face_config {
 
   layer_types types_by_pattern() {
     constexpr auto pattern = "sliding_window_pattern";
-    if (peek(pattern).is_string()) {  // LLLG in EXAONE 4
+    if (has(pattern) && peek(pattern).is_string()) {  // LLLG in EXAONE 4
       return layer_types_by_letter(*this, pattern,
                                    {{'L', sliding_attention}, {'G', full_attention}},
                                    "be a number, or letters L and G");

@@ -26,14 +26,15 @@ class rope_rule : protected rope_record {
     used("rope_type", json(name_).dump());
     used("rope_theta", base);
     auto f = frequencies_of(rotary_dim, base, partial);
+    if (family_.mscale_on_scores && name_ != "default" && name_ != "yarn") {
+      yarn_scaling scaling{.factor = keys_.number("factor").value_or(1), .original_length = 1};
+      scaling.mscale_all_dim = optional("mscale_all_dim");
+      scale_scores(scaling);
+    }
     return {.rule = name_,
             .frequencies = std::move(f),
             .layout = halves(),
             .parameters = std::move(parameters)};
-  }
-
-  std::optional<double> ntk_factor() const {
-    return config_.positive(std::string(family_.ntk_key));
   }
 
   static constexpr auto original = "original_max_position_embeddings";
@@ -50,21 +51,24 @@ class rope_rule : protected rope_record {
   bool is_nested_ = false;     ///< there is an object for each type of layers
   json_object keys_ = keys();  ///< without any key if the file has none for these layers
   std::string name_;           ///< rope_type
+  std::optional<double> ntk_factor_ = config_.positive(std::string(family_.ntk_key));
 
  private:
   /// rope_parameters or rope_scaling.
   json_object keys() {
-    auto const newer = config_.object("rope_parameters");
-    auto const scaling = config_.object("rope_scaling");
+    auto const newer = config_.object("rope_parameters"), scaling = config_.object("rope_scaling");
     bool const agree = !newer || !scaling || newer->whole() == scaling->whole();
     config_.require(agree, "rope_scaling", "agree with rope_parameters");
     auto rope = newer ? newer : scaling;
     if (!rope && config_.is_object("rotary")) rope = config_.object("rotary");  // InternLM
     config_.require(rope || !(family_.needs_rope || family_.needs_nested_rope), "rope_parameters",
                     "be given for " + config_.found.type);
-    auto const is_object = [](json const& value) { return value.is_object(); };
-    is_nested_ = rope && std::ranges::any_of(rope->whole(), is_object);
+    is_nested_ = rope && std::ranges::any_of(rope->whole(), [](auto& x) { return x.is_object(); });
     if (is_nested_) {
+      bool const fits =
+          !config_.is_known || family_.compressed || !config_.is_hidden("layer_types");
+      config_.require(fits, newer ? "rope_parameters" : "rope_scaling",
+                      "be one object for all layers of " + config_.found.type);
       auto const name = !family_.compressed ? layer_.type : is_compressed_ ? "compress" : "main";
       return rope->needed(rope->object(name), name, "be given for layers of " + layer_.type);
     }
@@ -90,8 +94,8 @@ class rope_rule : protected rope_record {
     }
     auto const plain = geometric(rotary_dim, base);
     if (name_ == "default") {
-      bool const is_ignored = keys_.number("factor").value_or(1) != 1;
-      keys_.require(!is_ignored, "factor", "not be given without a rope_type that takes it");
+      keys_.require(keys_.number("factor").value_or(1) == 1, "factor",
+                    "not be given without a rope_type that takes it");
       return plain;
     }
     if (name_ == "linear") return linear(plain, needed("factor"));
@@ -102,12 +106,10 @@ class rope_rule : protected rope_record {
       return ntk(plain, needed("alpha"));
     }
     if (name_ == "dynamic") {
-      auto const outside = ntk_factor();
-      auto const factor = outside ? used("factor", *outside) : needed("factor");
-      auto const trained = outside ? max_trained_positions() : trained_length();
+      auto const factor = ntk_factor_ ? used("factor", *ntk_factor_) : needed("factor");
+      auto const trained = trained_length();
       auto const at = [=](std::size_t length) {
-        auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
-        return dynamic_ntk(plain, {factor, trained}, tokens);
+        return dynamic_ntk(plain, {factor, trained}, std::max(1.0, static_cast<double>(length)));
       };
       at(1);  // throws here rather than when it is used
       note("dynamic NTK: frequencies change with the length beyond " + shown(trained) + " tokens.");
@@ -153,13 +155,17 @@ class rope_rule : protected rope_record {
     auto const rounded = [](double index) { return shown(std::round(100 * index) / 100); };
     note("YaRN's ramp runs from pair " + rounded(ramp.first) + " to " + rounded(ramp.last) + ".");
     auto f = yarn(rotary_dim, base, scaling);
+    scale_scores(scaling);
+    return f;
+  }
+
+  void scale_scores(yarn_scaling const& scaling) {
     auto const on_scores = softmax_factor(scaling);
     if (family_.mscale_on_scores) kind_.softmax_factor *= on_scores;
     if (on_scores != 1 && !family_.mscale_note.empty()) {
       config_.note("g(mscale_all_dim)^2 = " + shown(on_scores) +
                    " on scores: " + std::string(family_.mscale_note));
     }
-    return f;
   }
 
   frequencies_by_length longrope_of(frequencies const& plain) {
@@ -186,8 +192,7 @@ class rope_rule : protected rope_record {
   }
   std::optional<double> attention_factor() {
     bool const is_one = is_compressed_ && keys_.peek("attention_factor").is_discarded();
-    // DeepSeek's own code has none.
-    return is_one ? used("attention_factor", 1) : optional("attention_factor");
+    return is_one ? used("attention_factor", 1) : optional("attention_factor");  // DeepSeek's code
   }
   double needed(char const* key) {
     return keys_.needed(optional(key), key, "be given for rope_type " + name_);
@@ -197,12 +202,9 @@ class rope_rule : protected rope_record {
     used(key, json(given).dump());
     return given;
   }
-  double max_trained_positions() {
+  double trained_length() {
     constexpr auto key = "max_trained_positions";
-    auto const given = config_.needed(config_.count(key, most_tokens), key);
-    return used(original, static_cast<double>(given));
-  }
-  double trained_length() const {
+    if (ntk_factor_) return used(original, config_.needed(config_.positive(key), key));
     require(config_.found.context.has_value(), keys_.where(),
             ": max_position_embeddings must be given for rope_type ", name_);
     return static_cast<double>(*config_.found.context);

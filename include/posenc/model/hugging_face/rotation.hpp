@@ -2,14 +2,13 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/axial.hpp"
-#include "posenc/model/hugging_face/rope_parameters.hpp"
+#include "posenc/model/hugging_face/image_rotation.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-class hugging_face_rotation : rope_rule {
+class hugging_face_rotation : image_rotation {
  public:
-  using rope_rule::rope_rule;
+  using image_rotation::image_rotation;
 
   /// `kind` has its name and head_dim already.
   void read() {
@@ -29,6 +28,7 @@ class hugging_face_rotation : rope_rule {
     if (family_.two_axes || are_two) return read_two_axes(base);
 
     auto rotary = read_rule(dim, base, partial);
+    note_versions_of(partial);
     rotary.axes = axes(dim / 2);
     if (is_interleaved()) rotary.layout = interleaved();
     rotary.opposite = family_.opposite;
@@ -48,7 +48,7 @@ class hugging_face_rotation : rope_rule {
       if (text == "mrope" || text == "video_rope" || text == "origin") text = "default";
       return text;
     };
-    return keys_.agreed({"rope_type", "type"}, read).value_or(ntk_factor() ? "dynamic" : "default");
+    return keys_.agreed({"rope_type", "type"}, read).value_or(ntk_factor_ ? "dynamic" : "default");
   }
 
   bool is_interleaved() const {
@@ -121,6 +121,16 @@ class hugging_face_rotation : rope_rule {
     return config_.assumed("partial_rotary_factor", family_.partial);
   }
 
+  /// transformers 4 read the part for every model, transformers 5 beside scaling rules alone.
+  void note_versions_of(std::optional<double> partial) {
+    bool const is_read = contains(words_of(family_.keys), "partial_rotary_factor") ||
+                         family_.last_dims || name_ != "default";
+    if (partial.value_or(1) == 1 || is_read || !config_.is_known) return;
+    config_.note("transformers from 5.0 on rotates all dims of " + config_.found.type +
+                 " where no rule scales, and ignores partial_rotary_factor; before, that part of a "
+                 "head, as here.");
+  }
+
   std::size_t rotary_dim(std::optional<double> partial) {
     auto const within_head = [&](std::size_t dim, std::string const& key) {
       auto const got = key == "partial_rotary_factor" ? ", not " + shown(dim) : std::string();
@@ -163,54 +173,17 @@ class hugging_face_rotation : rope_rule {
 
   std::optional<double> base_outside() const {
     auto const key = std::string(family_.base_key);
-    return key.empty() ? config_.positive({"rope_theta", "rotary_emb_base", "theta"})
-                       : config_.positive(key);
+    auto const given = key.empty() ? config_.positive({"rope_theta", "rotary_emb_base", "theta"})
+                                   : config_.positive(key);
+    if (given || has_local_base_ || is_nested_) return given;
+    auto const rope = config_.object("rope_parameters");  // whose scaling is of other layers
+    return rope ? rope->positive("rope_theta") : given;
   }
 
   void note_other(std::string const& key, double value) {
     if (value == 0) return;
     config_.note("Another version of transformers takes " + shown(value) + " where " + key +
                  " is not given.");
-  }
-
-  /// Of images: halves, with the coordinate of each pair.
-  void add(std::string rule, frequencies f, std::vector<std::size_t> const& sections,
-           std::size_t first_dim = 0) {
-    kind_.rotary.push_back({.rule = std::move(rule),
-                            .frequencies = std::move(f),
-                            .layout = halves(),
-                            .block = rotary_block::from(first_dim),
-                            .axes = contiguous_axes(sections)});
-  }
-
-  /// Each half of a head rotates by one coordinate.
-  void read_two_axes(double base) {
-    auto const half = kind_.head_dim / 2;
-    config_.require(kind_.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
-    add("default", geometric(half, base), {half / 2});
-    add("default", geometric(half, base), {0, half / 2}, half);
-  }
-
-  /// Each axis has a series of frequencies of its own; halves are those of the whole block.
-  void read_axial(double base) {
-    auto const count = family_.axial_axes;
-    std::vector<std::size_t> const dims(count, kind_.head_dim / count / 2 * 2);
-    config_.require(dims[0] > 0, "head_dim", "have room for a pair of each axis");
-    add("axial", axial(dims, base), std::vector(count, dims[0] / 2));
-  }
-
-  /// One series across both axes: rows take its even frequencies, then columns the odd ones.
-  void read_alternating(double base) {
-    auto const pairs = kind_.head_dim / 2;
-    config_.require(kind_.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
-    auto const series = geometric(kind_.head_dim, base);
-    std::vector<double> inv_freq, rest;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      auto const from = 2 * i % pairs + 2 * i / pairs;
-      inv_freq.push_back(series.inv_freq()[from]);
-      rest.push_back(series.rest()[from]);
-    }
-    add("alternating", {std::move(inv_freq), std::move(rest), 1}, {pairs / 2, pairs / 2});
   }
 
   /// The axis of each pair by mrope_section or the family, if the model has M-RoPE.

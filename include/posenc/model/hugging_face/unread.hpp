@@ -67,12 +67,17 @@ inline constexpr topic topics[]{
        return axes && axes->pairs() > 1 ? axes->axis(0) != axes->axis(1) : a.interleaves(); }},
     {topic::rotary_state, "rope_interleave rotary_interleave rotary_emb_interleave",
      [](auto& a) -> double { return a.interleaves(); }},
+    {topic::state, "llama_4_scaling",
+     [](auto& a) -> double { return a.layer.temperature.has_value(); }},
+    {topic::rotary_state, "rope_is_neox_style",
+     [](auto& a) -> double { return !a.interleaves(); }},
     {topic::state, "rope_3d 3d_rope",
      [](auto& a) -> double { return a.rotary != nullptr && a.rotary->axes.has_value(); }},
     {topic::state_of_all, "nope", [](auto& a) -> double { return a.rotary == nullptr; }},
     {topic::state, "by_inverse_layer rotary_value", [](auto&) { return 0.0; }},  // no model has it
     {topic::rotary_state_of_all, "rope rotary",
      [](auto& a) -> double { return a.rotary != nullptr; }},
+    {topic::number, "=head_dim", [](auto& a) { return a.head(); }},
     {topic::state, "alibi", [](auto& a) -> double { return a.layer.alibi.has_value(); }},
     {topic::state, "relative_", [](auto& a) -> double { return a.layer.buckets.has_value(); }},
     {topic::state, "bidirectional", [](auto& a) -> double { return a.layer.ahead != 0; }},
@@ -139,6 +144,14 @@ class unread_key {
       auto const has_rule = [&](auto& k) { return !rotates(k) || value == k.rotary[0].rule; };
       return std::ranges::all_of(found.kinds, has_rule);
     }
+    if (value.is_array()) return says_what_layers_are(found, value);
+    if (name_ == "position_embedding_type") {
+      auto const is_so = [&](auto& k) {
+        return !rotates(k) || value == "rope" ||
+               (value == "rope_gptj" && std::holds_alternative<interleaved>(k.rotary[0].layout));
+      };
+      return std::ranges::any_of(found.kinds, rotates) && std::ranges::all_of(found.kinds, is_so);
+    }
     if (!value.is_boolean() && !value.is_number()) return false;
     auto const x = value.is_boolean() ? (value == true ? 1.0 : 0.0) : value.get<double>();
     bool is_equal = true, acts = false, is_about_any = false;
@@ -167,7 +180,27 @@ class unread_key {
   }
 
  private:
-  bool has(std::string_view part) const { return name_.find(part) != name_.npos; }
+  /// Whether a name has this part; with = before it, is this.
+  bool has(std::string_view part) const {
+    return part.starts_with('=') ? name_ == part.substr(1) : name_.find(part) != name_.npos;
+  }
+
+  /// Whether a list says of each layer what was found: no_rope_layers whether it rotates, others
+  /// its type.
+  bool says_what_layers_are(model_description const& found, json const& list) const {
+    if (list.size() != found.layers) return false;
+    bool const is_of_rope = name_ == "no_rope_layers";
+    for (auto const& kind : found.kinds)
+      for (auto const i : kind.layers) {
+        bool const is_full = kind.head_dim != 0 && !kind.window && !kind.chunk;
+        bool const is_so = is_of_rope ? list[i] == (kind.rotary.empty() ? 0 : 1)
+                           : list[i] == full_attention
+                               ? is_full
+                               : list[i] == sliding_attention && kind.window;
+        if (!is_so) return false;
+      }
+    return true;
+  }
 
   /// Whether a word in its name is about something that some models have, and here no layer.
   bool names_what_is_absent(model_description const& found) const {
@@ -176,7 +209,8 @@ class unread_key {
       auto const is_named = [&](auto word) { return has(word); };
       return is_of_some && std::ranges::any_of(words_of(one.words), is_named) &&
              std::ranges::all_of(found.kinds, [&](auto& kind) {
-               return kind.head_dim == 0 || one.used({found, kind, nullptr, 0}) == 0;
+               auto const* rotary = kind.rotary.empty() ? nullptr : &kind.rotary[0];
+               return kind.head_dim == 0 || one.used({found, kind, rotary, 0}) == 0;
              });
     });
   }
