@@ -228,9 +228,8 @@ void expect_told(names const& known, std::vector<std::string_view> const& told, 
 TEST(readers, know_the_same_families_or_it_is_said_why_not) {
   auto const architectures =
       names_of(detail::gguf_architectures::all, &detail::model_family::types);
-  names types;
-  for (auto const table : {detail::family_tables[0], detail::family_tables[1]})
-    types.merge(names_of(table, &detail::model_family::types));
+  auto types = names_of(detail::model_families::all, &detail::model_family::types);
+  types.merge(names_of(detail::other_model_families::all, &detail::model_family::types));
   std::vector<std::string_view> in_gguf, in_config;
   for (auto const& [architecture, of] : same_families) {
     in_gguf.push_back(architecture);

@@ -110,7 +110,7 @@ TEST(unread_keys, are_without_effect_if_they_are_the_number_that_was_used) {
 
 // 0.58 times 100 is below 58 in doubles; 0.585 times 100 leaves half a dim.
 TEST(unread_keys, are_without_effect_if_they_are_the_fraction_of_dims_that_rotate) {
-  expect(with(llama, R"({"head_dim": 100, "rotary_dim": 58})"), "",
+  expect(with(llama, R"({"model_type": "minimax_m2", "head_dim": 100, "rotary_dim": 58})"), "",
          {{"new_rotary_pct", {0.58, 0.585}, {0.57, 0.59, 0.5, 1}}});
 }
 

@@ -24,7 +24,7 @@ inline constexpr std::string_view keys_of_some_families =
     "partial_rotary_factors"
     " qk_nope_head_dim qk_rope_head_dim alpha"
     // scores
-    " attn_logit_softcapping llama_4_scaling llama_4_scaling_beta swa_head_dim is_decoder"
+    " attn_logit_softcapping llama_4_scaling llama_4_scaling_beta swa_head_dim"
     " add_swa_attention_sink_bias add_full_attention_sink_bias";
 
 /// Looks for keys of `object`, and of objects within it, that nobody read, whose names say that

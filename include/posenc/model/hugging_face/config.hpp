@@ -3,10 +3,12 @@
 
 #include <initializer_list>
 #include <numeric>
+#include <span>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/check_unread.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
+#include "posenc/model/hugging_face/measured_families.hpp"
 #include "posenc/model/hugging_face/other_families.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -16,6 +18,9 @@ struct hugging_face_options {
 };
 
 namespace detail {
+
+inline constexpr std::span<model_family const> family_tables[]{
+    model_families::all, other_model_families::all, measured_families::all};
 
 /// The family with this model_type, or null.
 inline model_family const* family_of(std::string_view type) {
@@ -179,12 +184,17 @@ class hugging_face_config : public findings, public json_object {
   }
   /// Keys that the class of the model does not read count as unread.
   void hide_what_does_not_act() const {
-    auto const has_latent_keys = [&](std::string_view key) {
-      return family.last_dims && key.starts_with("qk_");
+    auto const goes_with_rule = [&](std::string_view key) {
+      return (family.last_dims && key.starts_with("qk_")) ||
+             (family.positions == position_rule::learned_absolute &&
+              key == "position_embedding_type");
     };
     for (auto const key : words_of(keys_of_some_families))
-      if (!contains(words_of(family.keys), key) && !has_latent_keys(key)) hide_everywhere(key);
+      if (!contains(words_of(family.keys), key) && !goes_with_rule(key)) hide_everywhere(key);
     for (auto const key : words_of(family.lacks)) hide(key);
+    using enum position_rule;
+    auto const may_rotate = {rope, alibi_if_flagged, alibi_without_context};
+    if (!contains(may_rotate, family.positions)) hide("head_dim");
   }
 
   static json_object text_model_of(json_object const& root) {

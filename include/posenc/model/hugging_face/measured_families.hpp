@@ -15,30 +15,25 @@ struct measured_families : family_words {
   // clang-format off
   static constexpr model_family all[]{
       family("ernie megatron-bert rembert data2vec-text roberta-prelayernorm roc_bert xmod"
-       " bert-generation bridgetower_text_model", none, {.keys = "position_embedding_type"
-       " is_decoder", .lacks = "head_dim", .positions = learned_absolute,
+       " bert-generation bridgetower_text_model", none, {.positions = learned_absolute,
        .sides = both_unless_decoder}),
-      family("blip_text_model", none, {.keys = "position_embedding_type is_decoder",
-       .lacks = "head_dim", .positions = learned_absolute, .sides = both_unless_decoder, .note =
-       "That is of captions; for retrieval queries see both sides, whatever is_decoder."}),
+      family("blip_text_model", none, {.positions = learned_absolute, .sides = both_unless_decoder,
+       .note = "That is of captions; for retrieval queries see both sides, whatever is_decoder."}),
       family("albert splinter squeezebert luke markuplm layoutlm ibert dpr align_text_model"
        " altclip_text_model chinese_clip_text_model clap_text_model flava_text_model", none,
-       {.keys = "position_embedding_type", .lacks = "head_dim", .positions = learned_absolute,
-       .sides = both, .without_effect = "max_2d_position_embeddings"}),
-      family("siglip_text_model siglip2_text_model", none, {.lacks = "head_dim",
-       .positions = learned, .sides = both}),
+       {.positions = learned_absolute, .sides = both,
+       .without_effect = "max_2d_position_embeddings"}),
+      family("siglip_text_model siglip2_text_model", none, {.positions = learned, .sides = both}),
       family("clip_text_model clipseg_text_model metaclip_2_text_model groupvit_text_model"
        " owlvit_text_model owlv2_text_model xclip_text_model aimv2_text_model biogpt openai-gpt",
-       none, {.lacks = "head_dim", .positions = learned}),
-      family("blenderbot blenderbot-small mvp plbart", none, {.lacks = "head_dim",
-       .positions = learned, .is_decoder = true}),
-      family("m2m_100 nllb-moe marian pegasus fsmt", none, {.lacks = "head_dim",
-       .positions = sinusoidal, .is_decoder = true}),
-      family("ctrl", none, {.lacks = "head_dim", .positions = sinusoidal}),
-      family("mpnet", none, {.lacks = "head_dim", .positions = learned_buckets, .sides = both}),
-      family("pop2piano", none, {.lacks = "head_dim", .positions = buckets, .sides = both,
-       .note = of_encoder, .undivided = true}),
-      family("switch_transformers", none, {.lacks = "head_dim", .positions = buckets,
+       none, {.positions = learned}),
+      family("blenderbot blenderbot-small mvp plbart", none, {.positions = learned,
+       .is_decoder = true}),
+      family("m2m_100 nllb-moe marian pegasus fsmt", none, {.positions = sinusoidal,
+       .is_decoder = true}), family("ctrl", none, {.positions = sinusoidal}),
+      family("mpnet", none, {.positions = learned_buckets, .sides = both}),
+      family("pop2piano", none, {.positions = buckets, .sides = both, .note = of_encoder,
+       .undivided = true}), family("switch_transformers", none, {.positions = buckets,
        .sides = both, .note = "The encoder's layers. transformers 5.12 adds the bias in the first"
        " layer alone, the model was trained with it in all.", .undivided = true}),
       // Of models of more than text, whose text_config is read.

@@ -1,10 +1,8 @@
 // What families with other attention, layers or positions do by default.
 #pragma once
 
-#include <span>
-
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/measured_families.hpp"
+#include "posenc/model/hugging_face/families.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -93,35 +91,27 @@ struct other_model_families : family_words {
        " query, which is not read"}),
       family("falcon", none, {.positions = alibi_if_flagged, .alibi_note = "Falcon rounds the bias"
        " to bfloat16."}),
-      family("t5 mt5 umt5", none, {.lacks = "head_dim", .positions = buckets, .sides = both,
-       .note = "The encoder's layers; queries of the decoder see no later keys.",
-       .undivided = true}),
-      family("bloom", none, {.lacks = "head_dim", .positions = alibi,
-       .without_effect = "offset_alibi"}),
-      family("mpt", unknown, {.lacks = "head_dim", .positions = alibi_or_learned,
-       .without_effect = "attn_type"}),
-      family("opt", none, {.lacks = "head_dim", .positions = learned}),
-      family("distilbert", none, {.lacks = "head_dim", .positions = learned, .sides = both,
+      family("t5 mt5 umt5", none, {.positions = buckets, .sides = both, .note = "The encoder's"
+       " layers; queries of the decoder see no later keys.", .undivided = true}),
+      family("bloom", none, {.positions = alibi, .without_effect = "offset_alibi"}),
+      family("mpt", unknown, {.positions = alibi_or_learned, .without_effect = "attn_type"}),
+      family("opt", none, {.positions = learned}),
+      family("distilbert", none, {.positions = learned, .sides = both,
        .without_effect = "sinusoidal_pos_embds"}),
-      family("gpt2 gpt_bigcode", none, {.lacks = "head_dim", .positions = learned,
-       .flag_undivides = true}),
-      family("bart mbart", none, {.lacks = "head_dim", .positions = learned, .is_decoder = true,
+      family("gpt2 gpt_bigcode", none, {.positions = learned, .flag_undivides = true}),
+      family("bart mbart", none, {.positions = learned, .is_decoder = true,
        .without_effect = "static_position_embeddings extra_pos_embeddings"}),
-      family("whisper", none, {.lacks = "head_dim", .positions = learned, .note = "The decoder's"
-       " layers; the encoder adds sinusoidal embeddings to its frames.", .is_decoder = true,
+      family("whisper", none, {.positions = learned, .note = "The decoder's layers; the encoder"
+       " adds sinusoidal embeddings to its frames.", .is_decoder = true,
        .without_effect = "max_source_positions"}),
       family("gpt_neo", none, {.keys = "attention_layers", .lacks = "head_dim",
        .positions = learned, .rotation = no_layer, .window_key = "window_size", .window = 256,
        .full_every = 2, .full_at = first_of_each, .undivided = true,
        .without_effect = "attention_types"}),
       family("bert roberta electra xlm-roberta xlm-roberta-xl camembert", none,
-       {.keys = "position_embedding_type is_decoder", .lacks = "head_dim",
-       .positions = learned_absolute, .sides = both_unless_decoder}),
+       {.positions = learned_absolute, .sides = both_unless_decoder}),
   };
   // clang-format on
 };
-
-inline constexpr std::span<model_family const> family_tables[]{
-    model_families::all, other_model_families::all, measured_families::all};
 
 }  // namespace posenc::detail
