@@ -7,7 +7,6 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/check_unread.hpp"
-#include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/hugging_face/measured_families.hpp"
 #include "posenc/model/hugging_face/other_families.hpp"
@@ -53,17 +52,19 @@ class hugging_face_config : public findings, public json_object {
     if (is_known) hide_what_does_not_act();
 
     found.layers = layers();
-    heads_ = family.is_decoder
-                 ? count("decoder_attention_heads", most_dims)
-                 : count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
+    heads_ =
+        family.is_decoder
+            ? count({"decoder_attention_heads", "decoder_num_attention_heads"}, most_dims)
+            : count({"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"},
+                    most_dims);
     if (!heads_ && may_omit_sizes()) heads_ = assumed("num_attention_heads", std::size_t{32});
     read_context();
   }
 
   json_object file;
   model_family family = {};
-  bool is_known;
   std::string_view outside_without_effect = {};  ///< keys outside the text_config
+  bool is_known;
 
   using json_object::count, json_object::positive;
   /// The value under one of several names. Throws std::invalid_argument if two names differ.
@@ -91,7 +92,7 @@ class hugging_face_config : public findings, public json_object {
     auto const given = count({"head_dim", "kv_channels", "d_kv", "attention_head_dim"}, most_dims);
     if (given) return *given;
     if (family.head_dim != 0) return assumed("head_dim", family.head_dim);
-    for (auto const* name : {"hidden_size", "n_embd", "d_model", "dim"}) {
+    for (auto const* name : {"hidden_size", "n_embd", "d_model", "dim", "embed_dim"}) {
       auto const hidden = count(name, std::size_t{1} << 24);
       if (!hidden) continue;
       require(*hidden % heads() == 0, name,
@@ -180,8 +181,8 @@ class hugging_face_config : public findings, public json_object {
   void add_what_holds_within(model_family const& outer) {
     family.has_axes = family.has_axes || outer.has_axes;
     if (outer.within != both_ways::none) family.within = outer.within;
-    outside_without_effect = outer.without_effect;
     for (auto const key : words_of(outer.lacks)) hide(key);
+    outside_without_effect = outer.without_effect;
   }
   /// Keys that the class of the model does not read count as unread.
   void hide_what_does_not_act() const {
@@ -213,8 +214,10 @@ class hugging_face_config : public findings, public json_object {
   std::size_t layers() {
     auto const given =
         family.is_decoder
-            ? count("decoder_layers", most_dims)
-            : count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
+            ? count({"decoder_layers", "num_decoder_layers", "decoder_num_hidden_layers"},
+                    most_dims)
+            : count({"num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers"},
+                    most_dims);
     if (given) return *given;
     if (auto const listed = texts("layers_block_type")) {  // Nemotron-H, of transformers 5
       require(!listed->empty(), "layers_block_type", "have an entry for each layer");

@@ -48,8 +48,7 @@ class hugging_face_rotation : image_rotation {
       if (text == "mrope" || text == "video_rope" || text == "origin") text = "default";
       return text;
     };
-    return keys_.agreed({"rope_type", "type"}, read)
-        .value_or(config_.positive(family_.ntk_key) ? "dynamic" : "default");
+    return keys_.agreed({"rope_type", "type"}, read).value_or(ntk_factor_ ? "dynamic" : "default");
   }
 
   bool is_interleaved() const {
@@ -174,8 +173,11 @@ class hugging_face_rotation : image_rotation {
 
   std::optional<double> base_outside() const {
     auto const key = std::string(family_.base_key);
-    return key.empty() ? config_.positive({"rope_theta", "rotary_emb_base", "theta"})
-                       : config_.positive(key);
+    auto const given = key.empty() ? config_.positive({"rope_theta", "rotary_emb_base", "theta"})
+                                   : config_.positive(key);
+    if (given || has_local_base_ || is_nested_) return given;
+    auto const rope = config_.object("rope_parameters");  // whose scaling is of other layers
+    return rope ? rope->positive("rope_theta") : given;
   }
 
   void note_other(std::string const& key, double value) {
