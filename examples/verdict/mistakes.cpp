@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/truncated.hpp"
 #include "posenc/model/hugging_face.hpp"
 
 namespace verdicts {
@@ -172,37 +171,68 @@ made other_list(model_description const& model, layer_description const& layer) 
 /// The dims that rotate, if they are the first ones and the others have no position.
 std::size_t partial_dims(layer_description const& layer) {
   auto const* const rotary = text_rotation(layer);
-  if (rotary == nullptr || rotary->rule != "default" || rotary->has_pair_factors) return 0;
+  if (rotary == nullptr) return 0;
   auto const dims = rotary->frequencies.at(1).rotary_dim();
   bool const is_first = rotary->block.first_dim(layer.head_dim, dims) == 0;
   return is_first && dims < layer.head_dim && layer.head_dim % 2 == 0 ? dims : 0;
 }
 
-made partial_ignored(model_description const&, layer_description const& layer) {
-  if (partial_dims(layer) == 0) return {};
-  auto wrong = layer.rotary.front();
-  wrong.frequencies = posenc::geometric(layer.head_dim, *base_of(wrong));
-  wrong.axes.reset();
-  return made_mistake{"the whole head rotates", with(layer, wrong)};
-}
-
-made p_rope_for_partial(model_description const&, layer_description const& layer) {
-  auto const dims = partial_dims(layer);
-  if (dims == 0) return {};
-  auto wrong = layer.rotary.front();
-  wrong.frequencies =
-      posenc::proportional(layer.head_dim, *base_of(wrong), part_of(layer.head_dim, dims), 1);
-  wrong.axes.reset();
-  return made_mistake{"p-RoPE: frequencies and pairs of the whole head, the slow ones at rest",
-                      with(layer, wrong)};
-}
-
-made p_rope_ignored(model_description const&, layer_description const& layer) {
-  if (moving(layer).empty()) return {};
+/// The rule of a part of the head, on the whole head. A list of factors goes on with its last one.
+posenc::frequencies_by_length on_whole_head(model_description const& model,
+                                            layer_description const& layer) {
   auto const& rotary = layer.rotary.front();
-  auto const dims = rotary.frequencies.at(1).rotary_dim();
-  return made_mistake{"all pairs rotate, the slow ones too",
-                      with(layer, posenc::geometric(dims, *base_of(rotary)))};
+  if (rotary.rule != "longrope")
+    if (auto const read = reread(model, layer, layer.head_dim, {"partial_rotary_factor", 1.0}))
+      return *read;
+  auto const base = *base_of(rotary);
+  return posenc::frequencies_by_length(
+      [=, right = rotary.frequencies, dims = layer.head_dim](std::size_t length) {
+        auto const f = right.at(length);
+        auto const part = posenc::geometric(f.rotary_dim(), base),
+                   whole = posenc::geometric(dims, base);
+        std::vector<double> changed(whole.inv_freq().begin(), whole.inv_freq().end());
+        for (std::size_t i = 0; i < changed.size(); ++i) {
+          auto const listed = std::min(i, f.pairs() - 1);
+          changed[i] *= f.inv_freq()[listed] / part.inv_freq()[listed];
+        }
+        return frequencies(changed, f.attention_factor());
+      });
+}
+
+made on_other_dims(layer_description const& layer, posenc::frequencies_by_length f,
+                   std::string const& says) {
+  auto wrong = layer.rotary.front();
+  wrong.frequencies = std::move(f);
+  wrong.axes.reset();
+  return made_mistake{says, with(layer, wrong)};
+}
+
+made partial_ignored(model_description const& model, layer_description const& layer) {
+  if (partial_dims(layer) == 0) return {};
+  return on_other_dims(layer, on_whole_head(model, layer), "the whole head rotates");
+}
+
+made p_rope_for_partial(model_description const& model, layer_description const& layer) {
+  auto const pairs = partial_dims(layer) / 2;
+  if (pairs == 0) return {};
+  posenc::frequencies_by_length const f(
+      [whole = on_whole_head(model, layer), pairs](std::size_t length) {
+        auto const all = whole.at(length);
+        std::vector<double> kept(all.inv_freq().begin(), all.inv_freq().end());
+        std::fill(kept.begin() + static_cast<std::ptrdiff_t>(pairs), kept.end(), 0.0);
+        return frequencies(kept, all.attention_factor());
+      });
+  return on_other_dims(layer, f,
+                       "p-RoPE: frequencies and pairs of the whole head, the slow ones at rest");
+}
+
+made p_rope_ignored(model_description const& model, layer_description const& layer) {
+  if (moving(layer).empty()) return {};
+  auto wrong = layer.rotary.front();
+  auto const dims = wrong.frequencies.at(1).rotary_dim();
+  auto const read = reread(model, layer, layer.head_dim, {"partial_rotary_factor", 1.0});
+  wrong.frequencies = read ? *read : posenc::geometric(dims, *base_of(wrong));
+  return made_mistake{"all pairs rotate, the slow ones too", with(layer, wrong)};
 }
 
 made partial_for_p_rope(model_description const&, layer_description const& layer) {
@@ -341,7 +371,9 @@ std::vector<known_mistake> const& known_mistakes() {
        pairs_of_partial},
       {"p-rope-ignored", {"jagmarques/nexusquant#12"}, p_rope_ignored},
       {"p-rope-for-partial", {"pie-project/pie#603"}, p_rope_for_partial},
-      {"partial-ignored", {"AI-Hypercomputer/maxtext#4616"}, partial_ignored},
+      {"partial-ignored",
+       {"AI-Hypercomputer/maxtext#4616", "vllm-project/speculators#649"},
+       partial_ignored},
       {"halves-for-interleaved",
        {"vllm-project/vllm#941", "vllm-project/vllm-ascend#12765"},
        halves_for_interleaved},

@@ -179,7 +179,7 @@ std::map<std::string, std::string> const expected{
      "rule-missing halves-for-interleaved factor-of-plain-yarn score-factor-missing"},
     {"deepseek-v3.gguf",
      "rule-missing halves-for-interleaved factor-of-plain-yarn score-factor-missing"},
-    {"phi-4-mini", "rule-missing factor-missing other-list"},
+    {"phi-4-mini", "rule-missing p-rope-for-partial partial-ignored factor-missing other-list"},
     {"smollm3-3b", "theta-lost nope-rotated"},
     {"mpt-7b", "alibi-missing"},
     {"baichuan2-13b", "alibi-missing one-series-of-slopes"},
