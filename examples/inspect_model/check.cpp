@@ -27,6 +27,14 @@ std::string two_digits(double number) {
   return text;
 }
 
+/// A part, in percent, of at most 8 letters.
+std::string percent(double part) {
+  char text[32];
+  auto const x = 100 * part;
+  std::snprintf(text, sizeof text, x > 99 ? "%.3g %%" : x < 1e-3 ? "%.1g %%" : "%.2g %%", x);
+  return text;
+}
+
 // A letter for each kind of layers, if there are several.
 std::string letter_of(std::vector<verdicts::layer_row> const& rows, std::string const& kind) {
   if (rows.size() < 2) return "";
@@ -45,7 +53,7 @@ void print_rows(std::ostream& os, std::vector<verdicts::layer_row> const& rows) 
   for (auto const& row : rows) {
     line({letter_of(rows, row.kind), std::to_string(row.layers.size()) + " " + row.kind, row.dims,
           row.pairs, row.base ? rounded(*row.base) : "", row.rule,
-          row.sees ? grouped(*row.sees) : "all"});
+          shown_sees(row, grouped(row.sees.value_or(0)))});
     if (rows.size() > 1) print_line(os, "      " + shown_layers(row.layers));
   }
 }
@@ -64,7 +72,7 @@ void print_pitfall(std::ostream& os, verdicts::pitfall const& one,
   std::vector<std::string> angles, scores;
   for (auto const& e : one.effects) {
     angles.push_back(e.radians ? two_digits(*e.radians) : "-");
-    scores.push_back(two_digits(e.score));
+    scores.push_back(e.keys ? percent(*e.keys) : two_digits(e.score.value_or(0)));
   }
   auto name = one.name;
   for (auto const& kind : one.kinds) name += " " + letter_of(rows, kind);
@@ -95,6 +103,10 @@ void print(std::ostream& os, std::string const& file, posenc::model_description 
     print_numbers(os, "mistake; tokens:", tokens, tokens);
   }
   for (auto const& one : all) print_pitfall(os, one, found.rows);
+  auto const is_of_keys = [](auto const& one) { return one.effects.front().keys.has_value(); };
+  if (std::ranges::any_of(all, is_of_keys))
+    print_wrapped(os, "  ",
+                  "%: of the keys that queries see or should see, those wrong or missing.");
   os << '\n';
   auto const count = found.pitfalls.size();
   print_wrapped(os, "  ",

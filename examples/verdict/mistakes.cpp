@@ -25,12 +25,6 @@ using made = std::optional<made_mistake>;
 
 constexpr double default_base = 1e4;
 
-std::string shown(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, number == std::round(number) ? "%.0f" : "%.6g", number);
-  return text;
-}
-
 /// The layer with another rotation in the place of its own.
 layer_description with(layer_description layer, rotary_description rotary) {
   layer.rotary = {std::move(rotary)};
@@ -317,13 +311,6 @@ made factor_of_plain_yarn(model_description const&, layer_description const& lay
                       with(layer, f.with_attention_factor(plain))};
 }
 
-made score_factor_missing(model_description const&, layer_description const& layer) {
-  if (layer.softmax_factor == 1 || layer.rotary.empty()) return {};
-  auto wrong = layer;
-  wrong.softmax_factor = 1;
-  return made_mistake{"scores lack the model's factor " + shown(layer.softmax_factor), wrong};
-}
-
 made nope_rotated(model_description const& model, layer_description const& layer) {
   bool const is_nope =
       layer.rotary.empty() && layer.head_dim != 0 && !layer.alibi && !layer.buckets;
@@ -341,57 +328,59 @@ made alibi_missing(model_description const&, layer_description const& layer) {
   if (!layer.alibi) return {};
   auto wrong = layer;
   wrong.alibi.reset();
-  return made_mistake{"ALiBi's bias is left out", wrong};
+  return made_mistake{"ALiBi's bias is left out", wrong, place::text, measure::slopes};
 }
 
 made one_series_of_slopes(model_description const&, layer_description const& layer) {
   if (!layer.alibi || std::has_single_bit(layer.alibi->heads)) return {};
   return made_mistake{
       "slopes of " + std::to_string(layer.alibi->heads) + " heads by the formula for a power of 2",
-      layer};
+      layer, place::text, measure::slopes};
 }
 
 made angles_in_float(model_description const&, layer_description const& layer) {
   if (layer.rotary.empty()) return {};
-  return made_mistake{"angles are formed in float32", layer, place::text, true};
+  return made_mistake{"angles are formed in float32", layer, place::text, measure::float_angles};
 }
 
 }  // namespace
 
 std::vector<known_mistake> const& known_mistakes() {
-  static std::vector<known_mistake> const all{
-      {"theta-lost", {"deepspeedai/DeepSpeed#8345", "vllm-project/vllm#9503"}, theta_lost},
-      {"rule-missing", {"unslothai/unsloth#6197", "Blaizzy/mlx-vlm#1709"}, rule_missing},
-      {"frequencies-of-other-layers",
-       {"ggml-org/llama.cpp#14367", "antonellof/ferrox#39"},
-       frequencies_of_others},
-      {"partial-for-p-rope", {"pegainfer-project/pegainfer#820"}, partial_for_p_rope},
-      {"pairs-of-partial",
-       {"NVIDIA-NeMo/Megatron-Bridge#4195", "apple/coreai-models#66"},
-       pairs_of_partial},
-      {"p-rope-ignored", {"jagmarques/nexusquant#12"}, p_rope_ignored},
-      {"p-rope-for-partial", {"pie-project/pie#603"}, p_rope_for_partial},
-      {"partial-ignored",
-       {"AI-Hypercomputer/maxtext#4616", "vllm-project/speculators#649"},
-       partial_ignored},
-      {"halves-for-interleaved",
-       {"vllm-project/vllm#941", "vllm-project/vllm-ascend#12765"},
-       halves_for_interleaved},
-      {"sections-for-alternating",
-       {"alibaba/MNN#4133", "vllm-project/vllm-gaudi#1437"},
-       sections_for_alternating},
-      {"axes-ignored", {"ml-explore/mlx-lm#1768"}, axes_ignored},
-      {"factor-missing", {"NVIDIA/TensorRT-Model-Connect#400"}, factor_missing},
-      {"factor-of-plain-yarn", {"vllm-project/vllm#46280"}, factor_of_plain_yarn},
-      {"score-factor-missing",
-       {"onnxruntime/mobius#548", "antonellof/ferrox#65"},
-       score_factor_missing},
-      {"ramp-rounded", {"sgl-project/sglang#14270", "vllm-project/vllm#28244"}, ramp_rounded},
-      {"other-list", {"lablup/mlxcel#1358", "ggml-org/llama.cpp#24875"}, other_list},
-      {"nope-rotated", {"timtoole02/Camelid#535", "airockchip/rknn-llm#501"}, nope_rotated},
-      {"alibi-missing", {"EricLBuehler/mistral.rs#1382"}, alibi_missing},
-      {"one-series-of-slopes", {"ml-explore/mlx#3071"}, one_series_of_slopes},
-  };
+  static std::vector<known_mistake> const all = [] {
+    std::vector<known_mistake> list{
+        {"theta-lost", {"deepspeedai/DeepSpeed#8345", "vllm-project/vllm#9503"}, theta_lost},
+        {"rule-missing", {"unslothai/unsloth#6197", "Blaizzy/mlx-vlm#1709"}, rule_missing},
+        {"frequencies-of-other-layers",
+         {"ggml-org/llama.cpp#14367", "antonellof/ferrox#39"},
+         frequencies_of_others},
+        {"partial-for-p-rope", {"pegainfer-project/pegainfer#820"}, partial_for_p_rope},
+        {"pairs-of-partial",
+         {"NVIDIA-NeMo/Megatron-Bridge#4195", "apple/coreai-models#66"},
+         pairs_of_partial},
+        {"p-rope-ignored", {"jagmarques/nexusquant#12"}, p_rope_ignored},
+        {"p-rope-for-partial", {"pie-project/pie#603"}, p_rope_for_partial},
+        {"partial-ignored",
+         {"AI-Hypercomputer/maxtext#4616", "vllm-project/speculators#649"},
+         partial_ignored},
+        {"halves-for-interleaved",
+         {"vllm-project/vllm#941", "vllm-project/vllm-ascend#12765"},
+         halves_for_interleaved},
+        {"sections-for-alternating",
+         {"alibaba/MNN#4133", "vllm-project/vllm-gaudi#1437"},
+         sections_for_alternating},
+        {"axes-ignored", {"ml-explore/mlx-lm#1768"}, axes_ignored},
+        {"factor-missing", {"NVIDIA/TensorRT-Model-Connect#400"}, factor_missing},
+        {"factor-of-plain-yarn", {"vllm-project/vllm#46280"}, factor_of_plain_yarn},
+        {"ramp-rounded", {"sgl-project/sglang#14270", "vllm-project/vllm#28244"}, ramp_rounded},
+        {"other-list", {"lablup/mlxcel#1358", "ggml-org/llama.cpp#24875"}, other_list},
+        {"nope-rotated", {"timtoole02/Camelid#535", "airockchip/rknn-llm#501"}, nope_rotated},
+        {"alibi-missing", {"EricLBuehler/mistral.rs#1382"}, alibi_missing},
+        {"one-series-of-slopes", {"ml-explore/mlx#3071"}, one_series_of_slopes},
+    };
+    auto const& of_attention = attention_mistakes();
+    list.insert(list.end(), of_attention.begin(), of_attention.end());
+    return list;
+  }();
   return all;
 }
 
@@ -403,6 +392,12 @@ known_mistake const& float_angles() {
 double plain_slope(posenc::alibi_bias const& alibi, std::size_t head) {
   return alibi.factor * std::exp2(-alibi.max_bias * static_cast<double>(head + 1) /
                                   static_cast<double>(alibi.heads));
+}
+
+std::string shown(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, number == std::round(number) ? "%.0f" : "%.6g", number);
+  return text;
 }
 
 std::optional<double> base_of(rotary_description const& rotary) {
