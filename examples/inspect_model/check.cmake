@@ -52,7 +52,14 @@ file(REMOVE check.model.json)
 file(WRITE check.model.gguf "version https://git-lfs.github.com/spec/v1\n")
 expect(1 err "check.model.gguf: the file must begin with the letters GGUF, got .vers." --check check.model.gguf)
 file(REMOVE check.model.gguf)
-expect(1 err "--check must be of one model" --check "${models}/gpt2.json" "${models}/mpt-7b.json")
+# A GGUF file and its config.json, in either order; and those of other models.
+expect(0 out "gemma-4-31b.json, gemma-4-31b.gguf: gemma4_text, 60 layers.*Both files say the same" --check "${models}/../../explorer/gemma-4-31b.gguf" "${models}/gemma-4-31b.json")
+expect(0 out "^. \"file\": \"gemma-4-31b.json\", \"gguf\": \"gemma-4-31b.gguf\", \"verdict\": \"uncontested\"" --json --check "${models}/gemma-4-31b.json" "${models}/../../explorer/gemma-4-31b.gguf")
+expect_of(2 out "difference; tokens: .*window a - - - 25 % 50 % 50 % window is 512 in gemma-4-e2b.json; llama.cpp uses 1024 .*The files differ in [0-9]+ settings"
+  "${PROGRAM}" --check "${models}/gemma-4-e2b.json" "${models}/../../explorer/gemma-4-31b.gguf")
+expect(1 err "--check of two files must be of a GGUF file and its config.json" --check "${models}/gpt2.json" "${models}/mpt-7b.json")
+expect(1 err "--check must be of one model, or of a GGUF file and its config.json" --check "${models}/gpt2.json" "${models}/mpt-7b.json" "${models}/gpt2.json")
+expect(1 err "no.json: cannot be read" --check no.json "${models}/gpt2.json")
 expect(1 err "--check and --csv" --check --csv "${models}/gpt2.json")
 
 # Which rule made a table: as text, as JSON, in few digits, from another model's own frequencies.

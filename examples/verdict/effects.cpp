@@ -79,14 +79,16 @@ double difference_of_slopes(layer_description const& right, layer_description co
   return std::sqrt(sum / static_cast<double>(right.alibi->heads)) / std::abs(right.softmax_factor);
 }
 
-/// A score of N(0, 1) times the factor, with the cap and without it.
-double difference_of_cap(layer_description const& right) {
-  auto const c = *right.score_cap;
+/// Scores of N(0, 1) times the factor, with one cap and with another, or none.
+double difference_of_cap(layer_description const& right, layer_description const& wrong) {
+  auto const capped = [](layer_description const& layer, double z) {
+    auto const score = layer.softmax_factor * z;
+    return layer.score_cap ? *layer.score_cap * std::tanh(score / *layer.score_cap) : score;
+  };
   double size = 0, change = 0;
   for (double z = -9; z <= 9; z += 1.0 / 64) {
-    auto const score = right.softmax_factor * z, capped = c * std::tanh(score / c);
-    auto const density = std::exp(-square(z) / 2);
-    size += density * square(capped), change += density * square(score - capped);
+    auto const density = std::exp(-square(z) / 2), score = capped(right, z);
+    size += density * square(score), change += density * square(score - capped(wrong, z));
   }
   return std::sqrt(change / size);
 }
@@ -168,7 +170,7 @@ std::vector<effect> effects_of(layer_description const& right, made_mistake cons
     if (made.by == measure::slopes) {
       found.score = distance * difference_of_slopes(right, made.wrong);
     } else if (made.by == measure::cap) {
-      found.score = difference_of_cap(right);
+      found.score = difference_of_cap(right, made.wrong);
     } else if (made.by == measure::keys) {
       found.keys = difference_of_keys(right, made.wrong, tokens);
     } else if (made.by == measure::sinks) {
