@@ -233,6 +233,7 @@ inline std::vector<score_case> attention_cases() {
       {.name = "cap-with-bias",
        .covers = "scores are capped, then the mask's numbers are added, -infinity among them",
        .source = {"transformers, modeling_gemma2.py", "ONNX, Attention-24"},
+       .ahead = std::nullopt,
        .bias = finite,
        .cap = 1.5},
       {.name = "cap-65-keys",
@@ -370,10 +371,10 @@ inline std::vector<score_case> attention_cases() {
        .source = {"Press 2021, arXiv:2108.12409, 3", "vLLM: slopes of a tensor-parallel rank"},
        .alibi_heads = 12,
        .first_head = 4},
-      {.name = "alibi-padding-on-the-left",
-       .covers = "distances are of positions, whatever the padding",
-       .source = {"Press 2021, arXiv:2108.12409, 3"},
-       .valid = last_five,
+      {.name = "alibi-both-sides",
+       .covers = "an encoder: keys on both sides lose by their distance",
+       .source = {"Press 2021, arXiv:2108.12409, 3", "jina-bert-v2"},
+       .ahead = std::nullopt,
        .alibi_heads = 4},
   };
   std::vector<score_case> result;
