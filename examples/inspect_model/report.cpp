@@ -118,8 +118,8 @@ std::vector<std::string> shown_visibility(layer_description const& kind) {
   if (kind.head_dim == 0) return lines;
   auto const behind = kind.window ? *kind.window - 1 : 0;
   if (kind.window && kind.ahead == behind) {
-    lines.push_back("A query sees " + grouped(behind) + " tokens to either side of its own, " +
-                    grouped(2 * behind + 1) + " in all.");
+    lines.push_back("A query sees the " + grouped(2 * behind + 1) + " nearest tokens, " +
+                    grouped(behind) + " to either side of its own.");
   } else if (kind.window) {
     lines.push_back("A query sees the last " + grouped(*kind.window) +
                     " tokens, its own among them" +

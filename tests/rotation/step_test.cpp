@@ -502,5 +502,24 @@ TEST(step, of_nothing_does_nothing) {
   rotate(one, rotated<halves>(no_heads).norm({.kind = posenc::norm_kind::l2}));
 }
 
+// Of one head the stride is never used, and no pointer may be moved by it (UBSan sees it).
+template <class Target>
+void takes_any_stride_of_one_head(Target const& to, posenc::heads_strides strides) {
+  std::vector<float> const k = numbers::random<float>(2 * 64);
+  heads_view<float const> const from(k.data(), {2, 1, 64}, strides);
+  auto const weight = numbers::random<float>(64, 3);
+  cos_sin_rows const rows(geometric(64, 1e4), std::vector<std::int64_t>{5, 6});
+  rotate(rows, rotated<halves>(from, to).norm({weight, 1e-6f}));
+  rotate(rows, rotated<halves>(from, to));
+}
+
+TEST(step, takes_any_stride_of_one_head) {
+  auto const farthest = std::numeric_limits<std::ptrdiff_t>::max();
+  posenc::heads_strides const strides{64, farthest};
+  std::vector<float> numbers(2 * 64);
+  takes_any_stride_of_one_head(heads_view<float>(numbers.data(), {2, 1, 64}, strides), strides);
+  EXPECT_NE(numbers, std::vector<float>(2 * 64));
+}
+
 }  // namespace
 }  // namespace of_step

@@ -85,15 +85,14 @@ class step {
     to.numbers(0, 0);
   };
 
-  // A head of a token as numbers, and the stride to the next head; null without a slot. Of one
-  // head the stride may be anything, and nothing may be moved by it.
+  // A head of a token as numbers, and the stride to the next head, if any; null without a slot.
   template <class Heads>
   static auto numbers_at(Heads const& heads, std::size_t token, std::size_t head) noexcept {
     if constexpr (heads_of_numbers<Heads>) {
-      auto* const first = heads.token(token);
+      auto* const at = heads.token(token);
       auto const stride = heads.heads() > 1 ? heads.head_stride() : 0;
-      auto const offset = static_cast<std::ptrdiff_t>(head) * stride;
-      return std::pair(first == nullptr ? nullptr : first + offset, stride);
+      return std::pair(at == nullptr ? at : at + static_cast<std::ptrdiff_t>(head) * stride,
+                       stride);
     } else {
       return heads.numbers(token, head);
     }

@@ -84,6 +84,7 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
   [[noreturn]] void refuse(std::string_view name, std::string_view must) const {
     file.refuse(key(name), must);
   }
+  static both_ways both_ways_in(std::string_view) { return both_ways::none; }  // no key says it
   std::size_t needed_count(std::string_view name, std::uint64_t most) const {
     return needed(count(name, most), name);
   }

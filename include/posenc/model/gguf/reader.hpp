@@ -147,7 +147,6 @@ class gguf_reader : public gguf_config {
   bool sees_both_sides() const {
     return family.sides == side_rule::both || !flag("attention.causal").value_or(true);
   }
-  both_ways both_ways_in(std::string_view) const { return family.within; }
 
   void read_positions(layer_description& kind, scheduled_layer const& layer) {
     read_bias(kind);

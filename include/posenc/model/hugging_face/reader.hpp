@@ -45,9 +45,13 @@ class hugging_face_reader : public hugging_face_layers {
     if (family.sides == both_unless_decoder) return !flag("is_decoder").value_or(false);
     return family.sides == both || word_of_sides() == "all";
   }
-  both_ways both_ways_in(std::string_view type) const {
-    if (word_of_sides() == "vision" && type == sliding_attention)
-      return both_ways::image_within_window;
+  both_ways both_ways_in(std::string_view type) {
+    if (word_of_sides() == "vision") {
+      note(
+          "transformers 5.12 shows tokens of one image to each other in full_attention too, and "
+          "beyond the window.");
+      return type == sliding_attention ? both_ways::image_within_window : both_ways::none;
+    }
     bool const is_off =
         path().empty() || (family.within == both_ways::prefix && flag(use_bidirectional) == false);
     return is_off ? both_ways::none : family.within;
