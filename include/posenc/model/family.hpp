@@ -14,7 +14,7 @@ inline constexpr auto known_layer_types = std::to_array<std::string_view>(
     {full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
      heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
      "minimax_m3_sparse", "qwen_sparse_attention",
-     linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"});
+     linear_attention, cross_attention, "conv", "mamba", "recurrent", "moe", "mlp"});
 // clang-format on
 
 constexpr bool has_attention(std::string_view type) {
@@ -33,6 +33,7 @@ enum class position_rule {
   learned_buckets,        ///< and learned embeddings
   learned,                ///< embeddings
   sinusoidal,             ///< embeddings
+  learned_or_rotary,      ///< RoPE if position_embedding_type is rotary
   learned_absolute        ///< embeddings; any position_embedding_type but absolute is an error
 };
 

@@ -157,7 +157,9 @@ inline void read_index_heads(auto& config, scheduled_layer const& layer, layer_d
 inline void read_kind(auto& config, layer_description& kind, scheduled_layer const& layer) {
   auto const& family = config.family;
   if (!layer.attends) {
-    return config.note(layer.type + config.says_without_attention + ": no encoding acts there.");
+    auto const why = layer.type == cross_attention ? " layers see tokens of images alone"
+                                                   : config.says_without_attention;
+    return config.note(layer.type + why + ": no encoding acts there.");
   }
   kind.head_dim = config.head_dim_of(layer.type);
   kind.softmax_factor = config.softmax_factor(kind.head_dim);

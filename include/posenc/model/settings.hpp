@@ -168,6 +168,7 @@ inline constexpr std::string_view full_attention = "full_attention",
                                   sliding_attention = "sliding_attention",
                                   chunked_attention = "chunked_attention",
                                   linear_attention = "linear_attention",
+                                  cross_attention = "cross_attention",
                                   no_attention = "no_attention",
                                   compressed_sparse_attention = "compressed_sparse_attention",
                                   heavily_compressed_attention = "heavily_compressed_attention";

@@ -16,6 +16,7 @@ inline constexpr std::string_view keys_of_some_families =
     "layer_types layers_block_type block_types _block_types attention_layers block_configs"
     " hybrid_override_pattern hybrid_layer_pattern attn_type_list compress_ratios"
     " linear_attn_config attn_layer_indices full_attn_idxs sparse_attention_config"
+    " cross_attention_layers"
     " sliding_window_pattern _sliding_window_pattern global_attn_every_n_layers"
     " use_sliding_window no_rope_layers no_rope_layer_interval layer_rope_theta"
     // rotation

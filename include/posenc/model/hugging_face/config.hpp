@@ -52,9 +52,11 @@ class hugging_face_config : public findings, public json_object {
     if (is_known) hide_what_does_not_act();
 
     found.layers = layers();
-    heads_ = family.is_decoder
-                 ? count("decoder_attention_heads", most_dims)
-                 : count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
+    heads_ =
+        family.is_decoder
+            ? count({"decoder_attention_heads", "decoder_num_attention_heads"}, most_dims)
+            : count({"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"},
+                    most_dims);
     if (!heads_ && may_omit_sizes()) heads_ = assumed("num_attention_heads", std::size_t{32});
     read_context();
   }
@@ -90,7 +92,7 @@ class hugging_face_config : public findings, public json_object {
     auto const given = count({"head_dim", "kv_channels", "d_kv", "attention_head_dim"}, most_dims);
     if (given) return *given;
     if (family.head_dim != 0) return assumed("head_dim", family.head_dim);
-    for (auto const* name : {"hidden_size", "n_embd", "d_model", "dim"}) {
+    for (auto const* name : {"hidden_size", "n_embd", "d_model", "dim", "embed_dim"}) {
       auto const hidden = count(name, std::size_t{1} << 24);
       if (!hidden) continue;
       require(*hidden % heads() == 0, name,
@@ -210,8 +212,10 @@ class hugging_face_config : public findings, public json_object {
   std::size_t layers() {
     auto const given =
         family.is_decoder
-            ? count("decoder_layers", most_dims)
-            : count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
+            ? count({"decoder_layers", "num_decoder_layers", "decoder_num_hidden_layers"},
+                    most_dims)
+            : count({"num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers"},
+                    most_dims);
     if (given) return *given;
     if (auto const listed = texts("layers_block_type")) {  // Nemotron-H, of transformers 5
       require(!listed->empty(), "layers_block_type", "have an entry for each layer");

@@ -71,6 +71,8 @@ struct model_families : family_words {
        .partial = 0.5}),
       family("qwen3_vl_text", head, {.head_dim = 128, .base = 5e5, .other_base = 5e6,
        .has_axes = true, .order = interleaved, .sections = {24, 20, 20}}),
+      family("cosmos3_edge_text", head, {.head_dim = 128, .base = 1e8, .has_axes = true,
+       .order = interleaved, .sections = {24, 20, 20}}),
       family("qwen3_vl_moe_text", head, {.base = 5e5, .other_base = 5e6, .has_axes = true,
        .order = interleaved, .sections = {24, 20, 20}}),
       family("qwen3_omni_moe_text", head, {.base = 1e6, .has_axes = true, .order = interleaved,

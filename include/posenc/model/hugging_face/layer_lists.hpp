@@ -173,6 +173,11 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
     if (!config.has(key)) continue;
     return full_where(layers_by_index(config, config, key, 0), key[0] == 'a' ? "mamba" : "conv");
   }
+  if (config.has("cross_attention_layers")) {  // Llama 3.2 Vision
+    auto others = layers_by_index(config, config, "cross_attention_layers", 0);
+    others.flip();
+    return full_where(others, cross_attention);
+  }
   config.require(!config.family.needs_layer_types, "layer_types",
                  "be given, or another list of the types of layers");
   return {};

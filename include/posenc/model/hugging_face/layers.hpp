@@ -97,7 +97,8 @@ class hugging_face_layers : public hugging_face_config {
     require(is_nope_all || nope_key.empty() || rule != no_layer, nope_key,
             "be true: rotation in its latent attention is not read");
     auto const position = text("position_embedding_type");
-    bool const is_rope = position == "rope" || position == "rope_gptj" || position == "absolute";
+    auto const rotary = family.positions == position_rule::learned_or_rotary ? "rotary" : "rope";
+    bool const is_rope = position == rotary || position == "rope_gptj" || position == "absolute";
     require(!position || is_rope || position == "nope", "position_embedding_type",
             "be rope, rope_gptj or nope");
     bool const never = position == "nope" || rule == no_layer || is_nope_all ||

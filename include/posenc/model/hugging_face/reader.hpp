@@ -121,6 +121,9 @@ class hugging_face_reader : public hugging_face_layers {
         add_kind().buckets = bucket_bias{buckets, distance};
         break;
       }
+      case position_rule::learned_or_rotary:
+        if (text("position_embedding_type") == "rotary") return false;
+        [[fallthrough]];
       case position_rule::learned_absolute:
         require(text("position_embedding_type").value_or("absolute") == "absolute",
                 "position_embedding_type", "be absolute: relative keys and queries are not read");
