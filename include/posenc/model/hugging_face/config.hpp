@@ -7,6 +7,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/check_unread.hpp"
+#include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/hugging_face/measured_families.hpp"
 #include "posenc/model/hugging_face/other_families.hpp"
@@ -63,8 +64,8 @@ class hugging_face_config : public findings, public json_object {
 
   json_object file;
   model_family family = {};
-  std::string_view outside_without_effect = {};  ///< keys outside the text_config
   bool is_known;
+  std::string_view outside_without_effect = {};  ///< keys outside the text_config
 
   using json_object::count, json_object::positive;
   /// The value under one of several names. Throws std::invalid_argument if two names differ.
@@ -181,22 +182,24 @@ class hugging_face_config : public findings, public json_object {
   void add_what_holds_within(model_family const& outer) {
     family.has_axes = family.has_axes || outer.has_axes;
     if (outer.within != both_ways::none) family.within = outer.within;
-    for (auto const key : words_of(outer.lacks)) hide(key);
     outside_without_effect = outer.without_effect;
+    for (auto const key : words_of(outer.lacks)) hide(key);
   }
   /// Keys that the class of the model does not read count as unread.
   void hide_what_does_not_act() const {
+    using enum position_rule;
+    auto const& f = family;
+    bool const layers_differ = f.full_every != 1 || f.max_window_layers != 0 || f.nope_every != 0 ||
+                               f.needs_layer_types || f.needs_nested_rope || !f.others.empty();
     auto const goes_with_rule = [&](std::string_view key) {
-      return (family.last_dims && key.starts_with("qk_")) ||
-             (family.positions == position_rule::learned_absolute &&
-              key == "position_embedding_type");
+      return (key == "layer_types" && layers_differ) || (key.starts_with("qk_") && f.last_dims) ||
+             (key == "position_embedding_type" && f.positions == learned_absolute);
     };
     for (auto const key : words_of(keys_of_some_families))
-      if (!contains(words_of(family.keys), key) && !goes_with_rule(key)) hide_everywhere(key);
-    for (auto const key : words_of(family.lacks)) hide(key);
-    using enum position_rule;
+      if (!contains(words_of(f.keys), key) && !goes_with_rule(key)) hide_everywhere(key);
+    for (auto const key : words_of(f.lacks)) hide(key);
     auto const may_rotate = {rope, alibi_if_flagged, alibi_without_context};
-    if (!contains(may_rotate, family.positions)) hide("head_dim");
+    if (!contains(may_rotate, f.positions)) hide("head_dim");
   }
 
   static json_object text_model_of(json_object const& root) {

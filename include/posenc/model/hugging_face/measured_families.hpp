@@ -31,8 +31,8 @@ struct measured_families : family_words {
       family("clip_text_model clipseg_text_model metaclip_2_text_model groupvit_text_model"
        " owlvit_text_model owlv2_text_model xclip_text_model aimv2_text_model biogpt openai-gpt"
        " semantic coarse_acoustics", none, {.positions = learned}),
-      family("git", none, {.positions = learned, .note = "Tokens of the image, which come first, see"
-       " each other both ways."}),
+      family("git", none, {.positions = learned, .note = "Tokens of the image, which come first,"
+       " see each other both ways."}),
       family("gpt-sw3 imagegpt", none, {.positions = learned, .flag_undivides = true}),
       family("blenderbot blenderbot-small mvp plbart", none, {.positions = learned,
        .is_decoder = true}),
@@ -63,24 +63,25 @@ struct measured_families : family_words {
       family("esm", none, {.keys = "position_embedding_type", .positions = learned_or_rotary,
        .sides = both_unless_decoder}),
       family("mllama_text_model", none, {.keys = "cross_attention_layers", .base = 5e5}),
-      family("olmo_hybrid", token, {.keys = "layer_types", .needs_layer_types = true}),
-      family("moonshine", none, {.keys = "partial_rotary_factor", .note = "The decoder's layers;"
-       " those of the encoder rotate alike and see both sides.", .is_decoder = true,
-       .interleaved = true, .partial = 0.9}),
+      family("olmo_hybrid", token, {.needs_layer_types = true}),
+      family("moonshine", none, {.note = "The decoder's layers; those of the encoder rotate alike"
+       " and see both sides.", .is_decoder = true, .interleaved = true, .partial = 0.9}),
       family("phi4_multimodal", none, {.keys = "partial_rotary_factor", .slides = true,
        .without_effect = "original_max_position_embeddings"}),
       family("granite4_vision_text", none, {.scale_key = "attention_multiplier",
        .scale_default = 1}),
       family("glm_ocr_text", none, {.keys = "partial_rotary_factor", .interleaved = true,
        .has_axes = true, .sections = {8, 12, 12}}),
-      family("glm_image_text", none, {.keys = "partial_rotary_factor", .partial = 0.5,
-       .has_axes = true, .sections = {8, 12, 12}}),
+      family("glm_image_text", none, {.partial = 0.5, .has_axes = true, .sections = {8, 12, 12}}),
       // Of models of more than text, whose text_config is read.
       family("granite_speech granite_speech_plus musicflamingo fuyu align grounding-dino"
        " mm-grounding-dino omdet-turbo", unknown, {.refusal = "be with a text_config",
        .without_effect = "window_size max_position_embeddings rope_parameters"
        " temperature_init_value position_embedding_type positional_encoding_temperature"
        " positional_embedding_temperature"}),
+      family("glmasr", unknown, {.lacks = "rope_theta", .refusal = "be with a text_config"}),
+      family("paligemma colpali", unknown, {.within = both_ways::prefix,
+       .refusal = "be with a text_config"}),
   };
   // clang-format on
 };

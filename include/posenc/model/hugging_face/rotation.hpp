@@ -48,7 +48,8 @@ class hugging_face_rotation : image_rotation {
       if (text == "mrope" || text == "video_rope" || text == "origin") text = "default";
       return text;
     };
-    return keys_.agreed({"rope_type", "type"}, read).value_or(ntk_factor_ ? "dynamic" : "default");
+    return keys_.agreed({"rope_type", "type"}, read)
+        .value_or(config_.positive(family_.ntk_key) ? "dynamic" : "default");
   }
 
   bool is_interleaved() const {
@@ -124,7 +125,7 @@ class hugging_face_rotation : image_rotation {
   /// transformers 4 read the part for every model, transformers 5 beside scaling rules alone.
   void note_versions_of(std::optional<double> partial) {
     bool const is_read = contains(words_of(family_.keys), "partial_rotary_factor") ||
-                         family_.last_dims || name_ != "default";
+                         family_.partial != 1 || family_.last_dims || name_ != "default";
     if (partial.value_or(1) == 1 || is_read || !config_.is_known) return;
     config_.note("transformers from 5.0 on rotates all dims of " + config_.found.type +
                  " where no rule scales, and ignores partial_rotary_factor; before, that part of a "
