@@ -47,7 +47,7 @@ function(posenc_test_room room)
   set(program posenc_${room}_tests)
   add_executable(${program} ${sources})
   target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
-  target_link_libraries(${program} PRIVATE $<IF:$<STREQUAL:${room},model>,posenc::model,posenc::posenc> ${gtest})
+  target_link_libraries(${program} PRIVATE $<IF:$<IN_LIST:${room},model;inspect_model>,posenc::model,posenc::posenc> ${gtest})
   # Tests of a room instantiate the same templates: its files are compiled as one. For mutants, each is a program.
   if(NOT POSENC_MUTATION)
     set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)

@@ -146,7 +146,7 @@ json told(verdicts::pitfall const& one) {
   json angles = json::array(), scores = json::array();
   for (auto const& e : one.effects) {
     angles.push_back(e.radians ? brief(*e.radians) : "-");
-    scores.push_back(brief(e.score));
+    scores.push_back(e.keys ? brief(100 * *e.keys) + " %" : brief(e.score.value_or(0)));
   }
   return {{"name", one.name},       {"says", one.says}, {"kinds", one.kinds},
           {"threads", one.threads}, {"angles", angles}, {"scores", scores}};
@@ -158,7 +158,7 @@ void add_verdict(json& result, posenc::model_description const& model) {
   for (auto const& row : found.rows)
     rows.push_back({std::to_string(row.layers.size()) + " " + row.kind, row.dims, row.pairs,
                     row.base ? brief(*row.base) : "", row.rule,
-                    row.sees ? std::to_string(*row.sees) : "all"});
+                    shown_sees(row, std::to_string(row.sees.value_or(0)))});
   for (auto const& one : found.pitfalls) pitfalls.push_back(told(one));
   if (found.rounding) result["rounding"] = told(*found.rounding);
 }

@@ -27,6 +27,14 @@ std::string two_digits(double number) {
   return text;
 }
 
+/// A part, in percent, of at most 8 letters.
+std::string percent(double part) {
+  char text[32];
+  auto const x = 100 * part;
+  std::snprintf(text, sizeof text, x > 99 ? "%.3g %%" : x < 1e-3 ? "%.1g %%" : "%.2g %%", x);
+  return text;
+}
+
 // A letter for each kind of layers, if there are several.
 std::string letter_of(std::vector<verdicts::layer_row> const& rows, std::string const& kind) {
   if (rows.size() < 2) return "";
@@ -45,7 +53,7 @@ void print_rows(std::ostream& os, std::vector<verdicts::layer_row> const& rows) 
   for (auto const& row : rows) {
     line({letter_of(rows, row.kind), std::to_string(row.layers.size()) + " " + row.kind, row.dims,
           row.pairs, row.base ? rounded(*row.base) : "", row.rule,
-          row.sees ? grouped(*row.sees) : "all"});
+          shown_sees(row, grouped(row.sees.value_or(0)))});
     if (rows.size() > 1) print_line(os, "      " + shown_layers(row.layers));
   }
 }
@@ -64,10 +72,11 @@ void print_pitfall(std::ostream& os, verdicts::pitfall const& one,
   std::vector<std::string> angles, scores;
   for (auto const& e : one.effects) {
     angles.push_back(e.radians ? two_digits(*e.radians) : "-");
-    scores.push_back(two_digits(e.score));
+    scores.push_back(e.keys ? percent(*e.keys) : e.score ? two_digits(*e.score) : "-");
   }
   auto name = one.name;
-  for (auto const& kind : one.kinds) name += " " + letter_of(rows, kind);
+  for (auto const& kind : one.kinds)
+    if (rows.size() > 1) name += " " + letter_of(rows, kind);
   print_numbers(os, name, angles, scores);
   std::string text = one.says;
   for (auto const& thread : one.threads)
@@ -78,7 +87,7 @@ void print_pitfall(std::ostream& os, verdicts::pitfall const& one,
 }  // namespace
 
 void print(std::ostream& os, std::string const& file, posenc::model_description const& model,
-           verdicts::verdict const& found) {
+           verdicts::verdict const& found, std::string const& what, std::string const& conclusion) {
   os << file << ": " << model.type << ", " << grouped(model.layers) << " layers";
   if (model.context) os << ", made for " << grouped(*model.context) << " tokens";
   os << "\n\n";
@@ -87,18 +96,28 @@ void print(std::ostream& os, std::string const& file, posenc::model_description 
   for (auto const& sentence : model.assumptions) print_wrapped(os, "  Assumed: ", sentence);
   std::vector<verdicts::pitfall> all = found.pitfalls;
   if (found.rounding) all.push_back(*found.rounding);
-  if (!all.empty()) {
+  auto const has_numbers = [](auto const& one) { return !one.effects.empty(); };
+  if (auto const first = std::ranges::find_if(all, has_numbers); first != all.end()) {
     std::vector<std::string> tokens;
-    for (auto const& e : all.front().effects) tokens.push_back(grouped(e.tokens));
+    for (auto const& e : first->effects) tokens.push_back(grouped(e.tokens));
     os << '\n';
     print_numbers(os, "", {"angle off by, in rad"}, {"  score off by, in its rms"});
-    print_numbers(os, "mistake; tokens:", tokens, tokens);
+    print_numbers(os, what + "; tokens:", tokens, tokens);
   }
   for (auto const& one : all) print_pitfall(os, one, found.rows);
+  auto const is_of_keys = [&](auto const& one) {
+    return has_numbers(one) && one.effects.front().keys;
+  };
+  if (std::ranges::any_of(all, is_of_keys))
+    print_wrapped(os, "  ",
+                  "%: of the keys that queries see or should see, those wrong or missing.");
   os << '\n';
+  print_wrapped(os, "  ", conclusion);
+}
+
+std::string conclusion_of(verdicts::verdict const& found) {
   auto const count = found.pitfalls.size();
-  print_wrapped(os, "  ",
-                count == 0 ? "Read. No engine is known to get more than rounding wrong here."
-                           : "Read. Engines are known to make " + std::to_string(count) +
-                                 (count == 1 ? " mistake" : " mistakes") + " on such a model.");
+  if (count == 0) return "Read. No engine is known to get more than rounding wrong here.";
+  return "Read. Engines are known to make " + std::to_string(count) +
+         (count == 1 ? " mistake" : " mistakes") + " on such a model.";
 }

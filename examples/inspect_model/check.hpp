@@ -7,6 +7,9 @@
 #include "posenc/model/model_description.hpp"
 #include "verdict/verdict.hpp"
 
-/// One screen.
+/// One screen. `what` heads the column of names; `conclusion` ends it.
 void print(std::ostream& os, std::string const& file, posenc::model_description const& model,
-           verdicts::verdict const& found);
+           verdicts::verdict const& found, std::string const& what, std::string const& conclusion);
+
+/// What is known of mistakes: how many.
+std::string conclusion_of(verdicts::verdict const& found);

@@ -4,11 +4,14 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "agreement.hpp"
 #include "answers.hpp"
 #include "check.hpp"
 #include "compare.hpp"
@@ -37,8 +40,9 @@ void declare(CLI::App& app, options& o) {
                  "a config.json of Hugging Face, or a GGUF file; two are compared");
   app.add_flag(
       "--check", o.verdict,
-      "what engines are known to get wrong on such a model, and what that does; exit status "
-      "0: nothing, 2: something, 1: the file is refused");
+      "what engines are known to get wrong on such a model, and what that does; of a GGUF file "
+      "and its config.json, where they disagree; exit status 0: nothing, 2: something, 1: a file "
+      "is refused");
   app.add_option("--length", o.length,
                  "of the sequence, in tokens (default: the context of the model, or 4096)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
@@ -67,7 +71,8 @@ void check(options const& o) {
   require(!o.files.empty() || !o.table.empty(), "FILE or --identify must be given; see --help");
   require(o.files.empty() || o.table.empty(), "FILE and --identify must not be given together");
   require(!(o.json && o.csv), "--json and --csv must not be given together");
-  require(!o.verdict || o.files.size() == 1, "--check must be of one model");
+  require(!o.verdict || o.files.size() == 1 || o.files.size() == 2,
+          "--check must be of one model, or of a GGUF file and its config.json");
   require(!o.verdict || !o.csv, "--check and --csv must not be given together");
   require(!o.json || o.files.size() <= 1 || (o.files.size() == 2 && !o.each),
           "--json must be of one model, one comparison or one table");
@@ -124,24 +129,57 @@ void print_tables(options const& o) {
   if (o.json) print_json(std::cout, tables);
 }
 
+// A model, or a GGUF file and its config.json.
+struct checked {
+  std::vector<std::string> names;
+  posenc::model_description model;
+  verdicts::verdict found;
+  std::string what = "mistake", conclusion = conclusion_of(found);
+};
+
+checked checked_files(options const& o) {
+  auto file = o.files.front();
+  if (o.files.size() == 1) {
+    auto const model = read_model(file, o.as_llama);
+    return {.names = {name_of(file)}, .model = model, .found = verdicts::verdict_on(model)};
+  }
+  auto gguf = o.files.back();
+  if (is_gguf_file(file)) std::swap(file, gguf);
+  if (is_gguf_file(file) || !is_gguf_file(gguf))
+    throw std::runtime_error("--check of two files must be of a GGUF file and its config.json");
+  auto const model = read_model(file, o.as_llama), of_gguf = read_model(gguf, o.as_llama);
+  auto const found = comparing::disagreement({name_of(file), model}, {name_of(gguf), of_gguf});
+  std::set<std::string> settings;
+  for (auto const& one : found.pitfalls) settings.insert(one.says);
+  auto const count = settings.size();
+  return {{name_of(file), name_of(gguf)},
+          model,
+          found,
+          "difference",
+          count == 0 ? "Both files say the same."
+                     : "The files differ in " + std::to_string(count) +
+                           (count == 1 ? " setting." : " settings.")};
+}
+
 // The exit status.
 int print_verdict(options const& o) {
-  auto const &file = o.files.front(), name = name_of(file);
   try {
-    auto const model = read_model(file, o.as_llama);
-    auto const found = verdicts::verdict_on(model);
+    auto const [names, model, found, what, conclusion] = checked_files(o);
     if (o.json) {
-      nlohmann::ordered_json object{{"file", name}};
+      nlohmann::ordered_json object{{"file", names.front()}};
+      if (names.size() == 2) object["gguf"] = names.back();
       object.update(json_of(found, model));
       std::cout << object.dump(2) << '\n';
     } else {
-      print(std::cout, name, model, found);
+      auto const title = names.size() == 2 ? names.front() + ", " + names.back() : names.front();
+      print(std::cout, title, model, found, what, conclusion);
     }
     return found.pitfalls.empty() ? 0 : 2;
   } catch (std::exception const& error) {
     if (!o.json) throw;
-    nlohmann::ordered_json const object{
-        {"file", name}, {"verdict", "refused"}, {"error", reporting::message_of(error)}};
+    nlohmann::ordered_json const object{{"file", name_of(o.files.front())},
+                                        {"verdict", "refused"},
+                                        {"error", reporting::message_of(error)}};
     std::cout << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
               << '\n';
     return 1;
@@ -187,6 +225,7 @@ int main(int argc, char** argv) {
       {{"config.json", "of Hugging Face"},
        {"Llama-3.1-8B-Q4_K_M.gguf", "of llama.cpp"},
        {"--check config.json", "what engines are known to get wrong on it"},
+       {"--check model.gguf config.json", "where they disagree, and what llama.cpp computes"},
        {"llama-3.1-8b.json llama-2-7b.json", "what differs, and from where"},
        {"llama-3.1-8b.json --csv --columns pair,inv_freq", "for programs"},
        {"--identify inv_freq.txt --base 500000", "which rule made the table"}},

@@ -117,14 +117,17 @@ std::vector<number_table> tables_of_gguf(std::string const& file, std::istream& 
 
 }  // namespace
 
-posenc::model_description read_model(std::string const& file, bool as_llama) {
+bool is_gguf_file(std::string const& file) {
   auto in = opened(file);
+  // What only has the name of a GGUF file is told by its letters, not as bad JSON.
+  return std::filesystem::path(file).extension() == ".gguf" || is_gguf(in);
+}
+
+posenc::model_description read_model(std::string const& file, bool as_llama) {
   using posenc::unknown_model;
   auto const unknown = as_llama ? unknown_model::as_llama : unknown_model::refused;
-  // What only has the name of a GGUF file is told by its letters, not as bad JSON.
-  bool const by_name = std::filesystem::path(file).extension() == ".gguf";
   try {
-    return by_name || is_gguf(in)
+    return is_gguf_file(file)
                ? posenc::read_gguf(file, {.unknown = unknown})
                : posenc::read_hugging_face(std::filesystem::path(file), {.unknown = unknown});
   } catch (std::invalid_argument const& error) {  // which speaks to C++

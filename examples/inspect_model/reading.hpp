@@ -11,6 +11,10 @@
 /// cannot be read; std::invalid_argument as the readers do.
 posenc::model_description read_model(std::string const& file, bool as_llama);
 
+/// Whether read_model takes it for a GGUF file: by its first letters or its name. Throws as it
+/// does.
+bool is_gguf_file(std::string const& file);
+
 /// Frequencies, or factors that divide those of a base.
 struct number_table {
   std::string name;  ///< of the tensor, or ""

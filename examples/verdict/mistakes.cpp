@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/truncated.hpp"
 #include "posenc/model/hugging_face.hpp"
 
 namespace verdicts {
@@ -25,12 +24,6 @@ using posenc::rotary_description;
 using made = std::optional<made_mistake>;
 
 constexpr double default_base = 1e4;
-
-std::string shown(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, number == std::round(number) ? "%.0f" : "%.6g", number);
-  return text;
-}
 
 /// The layer with another rotation in the place of its own.
 layer_description with(layer_description layer, rotary_description rotary) {
@@ -172,37 +165,68 @@ made other_list(model_description const& model, layer_description const& layer) 
 /// The dims that rotate, if they are the first ones and the others have no position.
 std::size_t partial_dims(layer_description const& layer) {
   auto const* const rotary = text_rotation(layer);
-  if (rotary == nullptr || rotary->rule != "default" || rotary->has_pair_factors) return 0;
+  if (rotary == nullptr) return 0;
   auto const dims = rotary->frequencies.at(1).rotary_dim();
   bool const is_first = rotary->block.first_dim(layer.head_dim, dims) == 0;
   return is_first && dims < layer.head_dim && layer.head_dim % 2 == 0 ? dims : 0;
 }
 
-made partial_ignored(model_description const&, layer_description const& layer) {
-  if (partial_dims(layer) == 0) return {};
-  auto wrong = layer.rotary.front();
-  wrong.frequencies = posenc::geometric(layer.head_dim, *base_of(wrong));
-  wrong.axes.reset();
-  return made_mistake{"the whole head rotates", with(layer, wrong)};
-}
-
-made p_rope_for_partial(model_description const&, layer_description const& layer) {
-  auto const dims = partial_dims(layer);
-  if (dims == 0) return {};
-  auto wrong = layer.rotary.front();
-  wrong.frequencies =
-      posenc::proportional(layer.head_dim, *base_of(wrong), part_of(layer.head_dim, dims), 1);
-  wrong.axes.reset();
-  return made_mistake{"p-RoPE: frequencies and pairs of the whole head, the slow ones at rest",
-                      with(layer, wrong)};
-}
-
-made p_rope_ignored(model_description const&, layer_description const& layer) {
-  if (moving(layer).empty()) return {};
+/// The rule of a part of the head, on the whole head. A list of factors goes on with its last one.
+posenc::frequencies_by_length on_whole_head(model_description const& model,
+                                            layer_description const& layer) {
   auto const& rotary = layer.rotary.front();
-  auto const dims = rotary.frequencies.at(1).rotary_dim();
-  return made_mistake{"all pairs rotate, the slow ones too",
-                      with(layer, posenc::geometric(dims, *base_of(rotary)))};
+  if (rotary.rule != "longrope")
+    if (auto const read = reread(model, layer, layer.head_dim, {"partial_rotary_factor", 1.0}))
+      return *read;
+  auto const base = *base_of(rotary);
+  return posenc::frequencies_by_length(
+      [=, right = rotary.frequencies, dims = layer.head_dim](std::size_t length) {
+        auto const f = right.at(length);
+        auto const part = posenc::geometric(f.rotary_dim(), base),
+                   whole = posenc::geometric(dims, base);
+        std::vector<double> changed(whole.inv_freq().begin(), whole.inv_freq().end());
+        for (std::size_t i = 0; i < changed.size(); ++i) {
+          auto const listed = std::min(i, f.pairs() - 1);
+          changed[i] *= f.inv_freq()[listed] / part.inv_freq()[listed];
+        }
+        return frequencies(changed, f.attention_factor());
+      });
+}
+
+made on_other_dims(layer_description const& layer, posenc::frequencies_by_length f,
+                   std::string const& says) {
+  auto wrong = layer.rotary.front();
+  wrong.frequencies = std::move(f);
+  wrong.axes.reset();
+  return made_mistake{says, with(layer, wrong)};
+}
+
+made partial_ignored(model_description const& model, layer_description const& layer) {
+  if (partial_dims(layer) == 0) return {};
+  return on_other_dims(layer, on_whole_head(model, layer), "the whole head rotates");
+}
+
+made p_rope_for_partial(model_description const& model, layer_description const& layer) {
+  auto const pairs = partial_dims(layer) / 2;
+  if (pairs == 0) return {};
+  posenc::frequencies_by_length const f(
+      [whole = on_whole_head(model, layer), pairs](std::size_t length) {
+        auto const all = whole.at(length);
+        std::vector<double> kept(all.inv_freq().begin(), all.inv_freq().end());
+        std::fill(kept.begin() + static_cast<std::ptrdiff_t>(pairs), kept.end(), 0.0);
+        return frequencies(kept, all.attention_factor());
+      });
+  return on_other_dims(layer, f,
+                       "p-RoPE: frequencies and pairs of the whole head, the slow ones at rest");
+}
+
+made p_rope_ignored(model_description const& model, layer_description const& layer) {
+  if (moving(layer).empty()) return {};
+  auto wrong = layer.rotary.front();
+  auto const dims = wrong.frequencies.at(1).rotary_dim();
+  auto const read = reread(model, layer, layer.head_dim, {"partial_rotary_factor", 1.0});
+  wrong.frequencies = read ? *read : posenc::geometric(dims, *base_of(wrong));
+  return made_mistake{"all pairs rotate, the slow ones too", with(layer, wrong)};
 }
 
 made partial_for_p_rope(model_description const&, layer_description const& layer) {
@@ -287,13 +311,6 @@ made factor_of_plain_yarn(model_description const&, layer_description const& lay
                       with(layer, f.with_attention_factor(plain))};
 }
 
-made score_factor_missing(model_description const&, layer_description const& layer) {
-  if (layer.softmax_factor == 1 || layer.rotary.empty()) return {};
-  auto wrong = layer;
-  wrong.softmax_factor = 1;
-  return made_mistake{"scores lack the model's factor " + shown(layer.softmax_factor), wrong};
-}
-
 made nope_rotated(model_description const& model, layer_description const& layer) {
   bool const is_nope =
       layer.rotary.empty() && layer.head_dim != 0 && !layer.alibi && !layer.buckets;
@@ -311,55 +328,59 @@ made alibi_missing(model_description const&, layer_description const& layer) {
   if (!layer.alibi) return {};
   auto wrong = layer;
   wrong.alibi.reset();
-  return made_mistake{"ALiBi's bias is left out", wrong};
+  return made_mistake{"ALiBi's bias is left out", wrong, place::text, measure::slopes};
 }
 
 made one_series_of_slopes(model_description const&, layer_description const& layer) {
   if (!layer.alibi || std::has_single_bit(layer.alibi->heads)) return {};
   return made_mistake{
       "slopes of " + std::to_string(layer.alibi->heads) + " heads by the formula for a power of 2",
-      layer};
+      layer, place::text, measure::slopes};
 }
 
 made angles_in_float(model_description const&, layer_description const& layer) {
   if (layer.rotary.empty()) return {};
-  return made_mistake{"angles are formed in float32", layer, place::text, true};
+  return made_mistake{"angles are formed in float32", layer, place::text, measure::float_angles};
 }
 
 }  // namespace
 
 std::vector<known_mistake> const& known_mistakes() {
-  static std::vector<known_mistake> const all{
-      {"theta-lost", {"deepspeedai/DeepSpeed#8345", "vllm-project/vllm#9503"}, theta_lost},
-      {"rule-missing", {"unslothai/unsloth#6197", "Blaizzy/mlx-vlm#1709"}, rule_missing},
-      {"frequencies-of-other-layers",
-       {"ggml-org/llama.cpp#14367", "antonellof/ferrox#39"},
-       frequencies_of_others},
-      {"partial-for-p-rope", {"pegainfer-project/pegainfer#820"}, partial_for_p_rope},
-      {"pairs-of-partial",
-       {"NVIDIA-NeMo/Megatron-Bridge#4195", "apple/coreai-models#66"},
-       pairs_of_partial},
-      {"p-rope-ignored", {"jagmarques/nexusquant#12"}, p_rope_ignored},
-      {"p-rope-for-partial", {"pie-project/pie#603"}, p_rope_for_partial},
-      {"partial-ignored", {"AI-Hypercomputer/maxtext#4616"}, partial_ignored},
-      {"halves-for-interleaved",
-       {"vllm-project/vllm#941", "vllm-project/vllm-ascend#12765"},
-       halves_for_interleaved},
-      {"sections-for-alternating",
-       {"alibaba/MNN#4133", "vllm-project/vllm-gaudi#1437"},
-       sections_for_alternating},
-      {"axes-ignored", {"ml-explore/mlx-lm#1768"}, axes_ignored},
-      {"factor-missing", {"NVIDIA/TensorRT-Model-Connect#400"}, factor_missing},
-      {"factor-of-plain-yarn", {"vllm-project/vllm#46280"}, factor_of_plain_yarn},
-      {"score-factor-missing",
-       {"onnxruntime/mobius#548", "antonellof/ferrox#65"},
-       score_factor_missing},
-      {"ramp-rounded", {"sgl-project/sglang#14270", "vllm-project/vllm#28244"}, ramp_rounded},
-      {"other-list", {"lablup/mlxcel#1358", "ggml-org/llama.cpp#24875"}, other_list},
-      {"nope-rotated", {"timtoole02/Camelid#535", "airockchip/rknn-llm#501"}, nope_rotated},
-      {"alibi-missing", {"EricLBuehler/mistral.rs#1382"}, alibi_missing},
-      {"one-series-of-slopes", {"ml-explore/mlx#3071"}, one_series_of_slopes},
-  };
+  static std::vector<known_mistake> const all = [] {
+    std::vector<known_mistake> list{
+        {"theta-lost", {"deepspeedai/DeepSpeed#8345", "vllm-project/vllm#9503"}, theta_lost},
+        {"rule-missing", {"unslothai/unsloth#6197", "Blaizzy/mlx-vlm#1709"}, rule_missing},
+        {"frequencies-of-other-layers",
+         {"ggml-org/llama.cpp#14367", "antonellof/ferrox#39"},
+         frequencies_of_others},
+        {"partial-for-p-rope", {"pegainfer-project/pegainfer#820"}, partial_for_p_rope},
+        {"pairs-of-partial",
+         {"NVIDIA-NeMo/Megatron-Bridge#4195", "apple/coreai-models#66"},
+         pairs_of_partial},
+        {"p-rope-ignored", {"jagmarques/nexusquant#12"}, p_rope_ignored},
+        {"p-rope-for-partial", {"pie-project/pie#603"}, p_rope_for_partial},
+        {"partial-ignored",
+         {"AI-Hypercomputer/maxtext#4616", "vllm-project/speculators#649"},
+         partial_ignored},
+        {"halves-for-interleaved",
+         {"vllm-project/vllm#941", "vllm-project/vllm-ascend#12765"},
+         halves_for_interleaved},
+        {"sections-for-alternating",
+         {"alibaba/MNN#4133", "vllm-project/vllm-gaudi#1437"},
+         sections_for_alternating},
+        {"axes-ignored", {"ml-explore/mlx-lm#1768"}, axes_ignored},
+        {"factor-missing", {"NVIDIA/TensorRT-Model-Connect#400"}, factor_missing},
+        {"factor-of-plain-yarn", {"vllm-project/vllm#46280"}, factor_of_plain_yarn},
+        {"ramp-rounded", {"sgl-project/sglang#14270", "vllm-project/vllm#28244"}, ramp_rounded},
+        {"other-list", {"lablup/mlxcel#1358", "ggml-org/llama.cpp#24875"}, other_list},
+        {"nope-rotated", {"timtoole02/Camelid#535", "airockchip/rknn-llm#501"}, nope_rotated},
+        {"alibi-missing", {"EricLBuehler/mistral.rs#1382"}, alibi_missing},
+        {"one-series-of-slopes", {"ml-explore/mlx#3071"}, one_series_of_slopes},
+    };
+    auto const& of_attention = attention_mistakes();
+    list.insert(list.end(), of_attention.begin(), of_attention.end());
+    return list;
+  }();
   return all;
 }
 
@@ -371,6 +392,12 @@ known_mistake const& float_angles() {
 double plain_slope(posenc::alibi_bias const& alibi, std::size_t head) {
   return alibi.factor * std::exp2(-alibi.max_bias * static_cast<double>(head + 1) /
                                   static_cast<double>(alibi.heads));
+}
+
+std::string shown(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, number == std::round(number) ? "%.0f" : "%.6g", number);
+  return text;
 }
 
 std::optional<double> base_of(rotary_description const& rotary) {

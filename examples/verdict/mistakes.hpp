@@ -19,12 +19,22 @@ enum class place {
   flat_image  ///< the same, which the mistake takes for so many tokens of text
 };
 
-/// The layers as an engine has them that makes the mistake.
+/// By what the effect of a mistake is measured.
+enum class measure {
+  score,         ///< by the score of random queries and keys, before its cap
+  float_angles,  ///< the same, with angles float(position) float(inv_freq)
+  slopes,        ///< by the bias of ALiBi
+  cap,           ///< by the score with its cap
+  keys,          ///< by the keys that are seen
+  sinks          ///< a sink counts as one key
+};
+
+/// The layers as an engine has them that makes the mistake; `wrong.layers` are those it is made in.
 struct made_mistake {
   std::string says;
   posenc::layer_description wrong;
   place where = place::text;
-  bool in_float = false;  ///< angles are float(position) float(inv_freq)
+  measure by = measure::score;
 };
 
 struct known_mistake {
@@ -36,11 +46,17 @@ struct known_mistake {
 };
 std::vector<known_mistake> const& known_mistakes();
 
+/// Of these, those of the score after its rotation, and of the mask.
+std::vector<known_mistake> const& attention_mistakes();
+
 /// Every engine that forms angles in float makes it, at any model; it is a yardstick.
 known_mistake const& float_angles();
 
 /// The slope of a head by the formula for a power of 2 of heads, whatever their number.
 double plain_slope(posenc::alibi_bias const& alibi, std::size_t head);
+
+/// A number of at most 6 digits, a whole one in full.
+std::string shown(double number);
 
 std::optional<double> base_of(posenc::rotary_description const& rotary);
 bool is_interleaved(posenc::rotary_description const& rotary);

@@ -17,6 +17,14 @@ layer_row row_of(layer_description const& kind) {
   layer_row row{.kind = kind.name, .layers = kind.layers, .dims = "none"};
   if (kind.window) row.sees = kind.window;
   if (kind.chunk) row.sees = kind.chunk;
+  using enum posenc::both_ways;
+  if (kind.ahead != 0) {
+    bool const is_window = kind.window && kind.ahead == *kind.window - 1;
+    row.sides = is_window ? "to either side" : "both sides";
+    if (is_window) row.sees = kind.ahead;
+  } else if (kind.both_ways != none) {
+    row.sides = kind.both_ways == prefix ? "prompt both ways" : "images both ways";
+  }
   if (kind.alibi) row.rule = "ALiBi";
   if (kind.buckets) row.rule = "T5's buckets";
   if (kind.rotary.empty()) {
@@ -44,7 +52,7 @@ pitfall pitfall_of(known_mistake const& known, made_mistake const& made,
   return {.name = std::string(known.name),
           .says = made.says,
           .kinds = {kind.name},
-          .layers = kind.layers,
+          .layers = made.wrong.layers,
           .threads = {known.threads.begin(), known.threads.end()},
           .effects = effects_of(kind, made)};
 }
@@ -52,7 +60,9 @@ pitfall pitfall_of(known_mistake const& known, made_mistake const& made,
 /// Kinds of layers of which the same is to say, together; nothing of a mistake without an effect,
 /// as YaRN's of a factor of 1.
 void add(std::vector<pitfall>& to, pitfall const& one) {
-  auto const acts = [](effect const& e) { return e.radians || e.score > 0; };
+  auto const acts = [](effect const& e) {
+    return e.radians || e.score.value_or(0) > 0 || e.keys.value_or(0) > 0;
+  };
   if (std::ranges::none_of(one.effects, acts)) return;
   auto const same = std::ranges::find_if(to, [&](pitfall const& other) {
     return other.name == one.name && other.says == one.says && other.effects == one.effects;
@@ -74,12 +84,19 @@ ordered_json json_of(pitfall const& one) {
     effects.push_back({{"tokens", e.tokens},
                        {"distance", e.distance},
                        {"radians", json_of(e.radians)},
-                       {"score", e.score}});
+                       {"score", json_of(e.score)},
+                       {"keys", json_of(e.keys)}});
   return {{"name", one.name},     {"says", one.says},       {"kinds", one.kinds},
           {"layers", one.layers}, {"threads", one.threads}, {"effects", std::move(effects)}};
 }
 
 }  // namespace
+
+std::string shown_sees(layer_row const& row, std::string const& number) {
+  auto const text = row.sees ? number : "all";
+  if (row.sides.empty()) return text;
+  return text + (row.sides == "to either side" ? " " : ", ") + row.sides;
+}
 
 verdict verdict_on(model_description const& model) {
   verdict result;
@@ -114,7 +131,8 @@ ordered_json json_of(verdict const& found, model_description const& model) {
                                {"pairs", row.pairs},
                                {"rule", row.rule},
                                {"base", json_of(row.base)},
-                               {"sees", json_of(row.sees)}});
+                               {"sees", json_of(row.sees)},
+                               {"sides", row.sides}});
   for (auto const& one : found.pitfalls) object["pitfalls"].push_back(json_of(one));
   if (found.rounding) object["rounding"] = json_of(*found.rounding);
   return object;

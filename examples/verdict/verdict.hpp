@@ -22,11 +22,17 @@ struct effect {
   std::optional<double> radians = {};
   /// Root mean square of the score's error for q, k ~ N(0, I), over that of the score: |S' - S| /
   /// |S| of the matrices that the score is made by, q^T S k. 2^(1/2): as if it were another score.
-  double score = 0;
+  /// Nothing where other keys are seen.
+  std::optional<double> score = {};
+  /// Of all pairs of a query and a key that it sees or should see, the part that is seen wrongly or
+  /// missed: of the queries of an image of 1,120 tokens at the end, if its mask is wrong, or of a
+  /// prompt of 1,120 tokens; else of all. A sink counts as a key. Nothing where no other are seen.
+  std::optional<double> keys = {};
 
   /// The distance apart, which is that of the first of several kinds of layers.
   bool operator==(effect const& other) const {
-    return tokens == other.tokens && radians == other.radians && score == other.score;
+    return tokens == other.tokens && radians == other.radians && score == other.score &&
+           keys == other.keys;
   }
 };
 
@@ -47,7 +53,8 @@ struct layer_row {
       pairs = {},         ///< halves or interleaved
       rule = {};          ///< "yarn", "ALiBi", "no RoPE", with M-RoPE's axes
   std::optional<double> base = {};
-  std::optional<std::size_t> sees = {};  ///< the window or chunk
+  std::optional<std::size_t> sees = {};  ///< the window or chunk; with two sides, that of one
+  std::string sides = {};  ///< "to either side", "both sides", "images both ways", or nothing
 };
 
 struct verdict {
@@ -57,6 +64,9 @@ struct verdict {
   /// form them so.
   std::optional<pitfall> rounding;
 };
+
+/// "all", "1024", "64 to either side", "all, both sides"; the number as it is given.
+std::string shown_sees(layer_row const& row, std::string const& number);
 
 verdict verdict_on(posenc::model_description const& model);
 

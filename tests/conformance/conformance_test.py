@@ -1,8 +1,11 @@
 """That conformance.py is right of engines that are right, and names the mistakes of others. Runs by
 itself and in pytest."""
 
+import itertools
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -62,17 +65,23 @@ def test_float_angles_are_named_and_can_be_accepted():
 
 
 def test_each_mistake_is_named_or_one_that_does_the_same():
+    def only(case, recipe):
+        def rotate(x, positions, config):
+            if config != case.config:  # so that no setting is without effect
+                raise NotImplementedError
+            return recipe.rotate(x)
+
+        return rotate
+
     for name, mistake in conformance.MISTAKES.items():
-        made = named = 0
+        wrong = named = 0
         for case in CASES:
-            recipe = mistake(case, conformance.right(case))
-            if recipe is None or recipe.pairs.max() >= case.x.shape[1]:
-                continue
-            found = conformance.verdict(case, lambda x, *_: recipe.rotate(x), "float64")
-            made += found.status == "wrong"
-            named += found.mistakes == (name,)
-            assert found.status == "right" or len(found.mistakes) == 1, str(found)
-        assert name == "angles-in-float" or named > 0.8 * made > 0, (name, named, made)
+            for recipe in conformance.made(mistake, case, conformance.right(case)):
+                found = conformance.verdict(case, only(case, recipe), "float64")
+                wrong += found.status == "wrong"
+                named += found.mistakes == (name,)
+                assert found.status == "right" or len(found.mistakes) == 1, (name, str(found))
+        assert named > 0.8 * wrong > 0, (name, named, wrong)
 
 
 def test_a_setting_that_is_not_used_is_named():
@@ -80,12 +89,12 @@ def test_a_setting_that_is_not_used_is_named():
         parameters = {**config["rope_parameters"], "factor": 3}
         return numpy_engine.rotate(x, positions, {**config, "rope_parameters": parameters})
 
-    def half_as_fast(x, positions, config):
-        return numpy_engine.rotate(x, positions / 2, config)
+    def slower(x, positions, config):
+        return numpy_engine.rotate(x, 0.7 * positions, config)
 
     case = next(case for case in CASES if str(case) == "linear")
     assert conformance.verdict(case, factor_of_3).mistakes == ("factor-without-effect",)
-    assert conformance.verdict(case, half_as_fast).mistakes == ()
+    assert conformance.verdict(case, slower).mistakes == ()
 
 
 def test_bfloat16_rounds_to_the_nearest_and_ties_to_even():
@@ -93,10 +102,39 @@ def test_bfloat16_rounds_to_the_nearest_and_ties_to_even():
     assert conformance.rounded(x, "bfloat16").tolist() == [1, 1 + 2**-6, 3.140625, -0.10009765625]
 
 
-def test_names_are_those_of_the_program():
-    program = (HERE / "../../examples/conformance/rotary_mistakes.cpp").read_text()
-    for name in conformance.MISTAKES:
-        assert f'{{"{name}"' in program, name
+def test_names_are_those_of_the_programs():
+    def names(file):
+        text = (HERE / "../../examples" / file).read_text()
+        return set(re.findall(r'\{"([a-z0-9-]+)",\s*["{]', text))
+
+    mine = set(conformance.MISTAKES) | set(conformance.LOOSE)
+    rotary, verdict = names("conformance/rotary_mistakes.cpp"), names("verdict/mistakes.cpp")
+    assert rotary <= mine, rotary - mine
+    of_scores = {"score-factor-missing", "nope-rotated", "alibi-missing", "one-series-of-slopes"}
+    assert verdict - mine == {"theta-lost"} | of_scores, verdict - mine
+    assert mine <= rotary | verdict, mine - rotary - verdict
+
+
+def test_no_key_is_blamed_that_the_engine_honours():
+    def other_list_at_the_edge(x, positions, config):
+        p = config["rope_parameters"]
+        at_edge = config.get("length") == p.get("original_max_position_embeddings")
+        return numpy_engine.rotate(x, positions, {**config, "length": config["length"] + 1}
+                                   if p["rope_type"] == "longrope" and at_edge else config)
+
+    found = {name: one.mistakes for name, one in verdicts(other_list_at_the_edge).items()
+             if one.status == "wrong"}
+    assert found == dict.fromkeys(("longrope-short", "model-phi-3.5-mini", "model-phi-4-mini"),
+                                  ("other-list",)), found
+
+    def turned(x, positions, config):  # unlike every mistake
+        return 1.1 * numpy_engine.rotate(x, 0.7 * positions, config)
+
+    for case in CASES:
+        if str(case) in ("yarn", "linear", "llama3", "proportional", "longrope-long",
+                         "dynamic-within", "partial-yarn-last", "model-phi-4-mini"):
+            found = conformance.verdict(case, turned)
+            assert found.status == "wrong" and not found.mistakes, str(found)
 
 
 STEPS = conformance.step_cases()
@@ -105,9 +143,9 @@ STEPS = conformance.step_cases()
 def test_the_right_engine_is_right_in_each_step():
     assert len(STEPS) == 25
     for case in STEPS:
-        found = conformance.step_verdict(case, getattr(numpy_engine, case.function))
+        found = conformance.verdict(case, getattr(numpy_engine, case.function))
         assert found.status == "right", str(found)
-    assert conformance.step_verdict(STEPS[0], None).status == "skipped"
+    assert conformance.verdict(STEPS[0], None).status == "skipped"
 
 
 def test_each_mistake_of_a_norm_is_named_or_one_that_does_the_same():
@@ -118,7 +156,7 @@ def test_each_mistake_of_a_norm_is_named_or_one_that_does_the_same():
         right = conformance.norm_and_rotated(case)
         assert numpy.abs(right - case.data["result"]).max() < 1e-12, str(case)
         for name, wrong in conformance.norm_mistakes(case).items():
-            found = conformance.step_verdict(case, lambda *_: wrong, "float64")
+            found = conformance.verdict(case, lambda *_: wrong, "float64")
             assert found.status == "right" or len(found.mistakes) == 1, (name, str(found))
             names.update(found.mistakes)
             if name.startswith("rounds-as"):
@@ -139,31 +177,161 @@ def test_each_mistake_of_a_format_is_named_or_one_that_does_the_same():
             ("e4m3", "e4m3_truncated", "rounds-to-zero"),
             ("e4m3_truncated", "e4m3", "rounds-to-even")):
         case = next(case for case in STEPS if str(case) == f"format-{mine}")
-        found = conformance.step_verdict(case, as_if(other))
+        found = conformance.verdict(case, as_if(other))
         assert found.status == "wrong" and found.mistakes == (mistake,), str(found)
-        accepted = conformance.step_verdict(case, as_if(other), accept=[mistake])
+        accepted = conformance.verdict(case, as_if(other), accept=[mistake])
         assert accepted.status == "accepted", str(accepted)
 
     case = next(case for case in STEPS if str(case) == "format-int8_static")
-    low = conformance.step_verdict(case, lambda x, c: numpy.maximum(numpy.frombuffer(
+    low = conformance.verdict(case, lambda x, c: numpy.maximum(numpy.frombuffer(
         numpy_engine.encode(x, c), numpy.int8), -127).tobytes())
     assert low.mistakes == ("least-code-is-127",), str(low)
     case = next(case for case in STEPS if str(case) == "format-u8_per_head")
-    other_scale = conformance.step_verdict(
+    other_scale = conformance.verdict(
         case, lambda x, c: b"\1" + numpy_engine.encode(x, c)[1:])
     assert other_scale.status == "wrong" and not other_scale.mistakes, str(other_scale)
     for wrong, says in ((lambda x, c: b"", "byte 0 of the bytes of head 0 is missing"),
                         (lambda x, c: (b"", b""), "must give bytes of a head"),
                         (lambda x, c: {}["a"], "raises KeyError")):
-        found = conformance.step_verdict(case, wrong)
+        found = conformance.verdict(case, wrong)
         assert found.status == "wrong" and says in str(found), str(found)
+
+
+ATTENTION = conformance.attention_cases()
+
+
+def attention_verdicts(attend, precision="float32"):
+    return {case.name: conformance.verdict(case, attend, precision) for case in ATTENTION}
+
+
+def test_the_right_engine_is_right_in_attention():
+    assert len(ATTENTION) == 32
+    for precision in ("float64", "float32", "float16", "bfloat16"):
+        others = [str(one) for one in attention_verdicts(numpy_engine.attend, precision).values()
+                  if one.status != "right"]
+        assert not others, others
+    for case in ATTENTION:  # the judge's own formulas
+        output, bounds = conformance.attended(case, 2.0**-53)
+        assert (numpy.abs(output - case.output) <= bounds).all(), case.name
+
+
+def test_each_mistake_of_attention_is_named():
+    for name in conformance.ATTENTION_MISTAKES:
+        wrong = named = 0
+        for case in ATTENTION:
+            for change in conformance.attention_changes(case, name):
+                output = conformance.attended(case, **change)[0]
+                found = conformance.verdict(case, lambda *_: output)
+                wrong += found.status == "wrong"
+                named += found.mistakes == (name,)
+                assert found.status == "right" or len(found.mistakes) == 1, (name, str(found))
+        assert named >= 0.5 * wrong > 0, (name, named, wrong)
+
+
+def test_mistakes_planted_in_the_sample_are_named():
+    def expect(attend, names, mistake):
+        wrong = {name: one.mistakes for name, one in attention_verdicts(attend).items()
+                 if one.status == "wrong"}
+        assert wrong == dict.fromkeys(names, (mistake,)), (wrong, mistake)
+
+    def with_config(change):
+        return lambda q, k, v, config: numpy_engine.attend(q, k, v, {**config, **change(config)})
+
+    # llama.cpp#29034, Megatron-Bridge#2656
+    capped = {case.name for case in ATTENTION if "cap" in case.config}
+    windows = {case.name for case in ATTENTION if "sliding_window" in case.config}
+    assert len(capped) == 3 and len(windows) == 6
+    expect(numpy_engine.cap_on_padding, capped, "cap-on-padding")
+    expect(numpy_engine.window_is_behind, windows, "window-one-larger")
+    expect(with_config(lambda c: {"sinks": numpy.full(4, -numpy.inf)} if "sinks" in c else {}),
+           {"sinks", "sinks-and-window"}, "sinks-missing")
+    expect(with_config(lambda c: {"ahead": 0}),
+           {"encoder", "padding-on-the-right", "window-both-sides", "window-uneven",
+            "alibi-both-sides"}, "causal-for-both")
+    expect(lambda q, k, v, config: numpy_engine.attend(
+        q, k[:, :1].repeat(k.shape[1], 1), v[:, :1].repeat(k.shape[1], 1), config),
+        {case.name for case in ATTENTION if case.k.shape[1] > 1}, "first-kv-head")
+    expect(lambda q, k, v, config: numpy_engine.attend(  # torch.repeat for repeat_interleave
+        q, numpy.tile(k, (1, q.shape[1] // k.shape[1], 1)),
+        numpy.tile(v, (1, q.shape[1] // k.shape[1], 1)), config),
+        {case.name for case in ATTENTION if 1 < case.k.shape[1] < case.q.shape[1]},
+        "groups-modulo")
+
+
+def test_two_mistakes_of_attention_are_named_together():
+    def attend(q, k, v, config):
+        return numpy_engine.window_is_behind(q, k, v, {**config, "scale": 1})
+
+    case = next(case for case in ATTENTION if case.name == "window")
+    found = conformance.verdict(case, attend)
+    assert found.mistakes == ("scale-missing", "window-one-larger"), str(found)
+    found = conformance.verdict(case, lambda q, k, v, c: 3 * numpy_engine.attend(q, k, v, c))
+    assert found.status == "wrong" and not found.mistakes, str(found)
+    found = conformance.verdict(case, lambda q, *_: q[:2])
+    assert "must be of shape (8, 4, 8), is (2, 4, 8)" in str(found), str(found)
+
+
+def test_every_mistake_has_a_sentence():
+    run = subprocess.run([sys.executable, HERE / "conformance.py", "--list-mistakes"], text=True,
+                         capture_output=True)
+    listed = {line.split()[0]: line[28:].strip() for line in run.stdout.splitlines()}
+    tables = (conformance.MISTAKES, conformance.LOOSE, conformance.ATTENTION_MISTAKES)
+    for name in itertools.chain(*tables, *(conformance.norm_mistakes(case) for case in STEPS
+                                           if case.function == "norm_and_rotate")):
+        assert listed.get(name), name
+    for file in ("rotary_mistakes.cpp", "score_mistakes.cpp"):  # sentences are the program's
+        text = (HERE / "../../examples/conformance" / file).read_text()
+        text = re.sub(r'"\s*\n\s*"', "", text)
+        said = dict(reversed(re.findall(r'\{"([a-z0-9-]+)",\s*"([^"]*)"', text)))
+        for name, says in said.items():  # the first of each name
+            assert listed.get(name, says) == says, (name, says)
+
+
+def fits(x, schema, root):
+    """What of JSON Schema the file schema.json uses."""
+    types = {"object": dict, "array": list, "string": str, "number": (int, float), "integer": int,
+             "boolean": bool, "null": type(None)}
+    if schema is True:
+        return True
+    if "$ref" in schema and not fits(x, root["$defs"][schema["$ref"].split("/")[-1]], root):
+        return False
+    wanted = schema.get("type", [])
+    if wanted and not any(isinstance(x, types[t]) and (t == "boolean") == isinstance(x, bool)
+                          for t in ([wanted] if isinstance(wanted, str) else wanted)):
+        return False
+    holds = {"enum": lambda s: x in s, "const": lambda s: x == s, "minItems": lambda s: len(x) >= s,
+             "maxItems": lambda s: len(x) <= s, "minimum": lambda s: x >= s,
+             "exclusiveMinimum": lambda s: x > s, "pattern": lambda s: re.search(s, x),
+             "required": lambda s: set(s) <= set(x), "items": lambda s: all(
+                 fits(one, s, root) for one in x),
+             "properties": lambda s: all(fits(x[key], s[key], root) for key in set(s) & set(x)),
+             "additionalProperties": lambda s: s or set(x) <= set(schema["properties"]),
+             "anyOf": lambda s: any(fits(x, one, root) for one in s)}
+    ignored = {"$schema", "$defs", "$ref", "title", "type", "if", "then", "else"}
+    if not all(holds[key](value) for key, value in schema.items() if key not in ignored):
+        return False
+    if "if" in schema:
+        return fits(x, schema["then" if fits(x, schema["if"], root) else "else"], root)
+    return True
+
+
+def test_the_schema_is_that_of_all_cases():
+    schema = json.loads((HERE / "schema.json").read_text())
+    files = [file for folder in ("cases", "steps", "attention")
+             for file in (HERE / folder).glob("*.json")]
+    assert len(files) > 150
+    for file in files:
+        case = json.loads(file.read_text())
+        assert fits(case, schema, schema), file.name
+        assert not fits({**case, "another": 1}, schema, schema), file.name
+        assert not fits({**case, "source": []}, schema, schema), file.name
 
 
 def test_check_is_for_pytest():
     case = next(case for case in CASES if str(case) == "default-interleaved")
     conformance.check(case, numpy_engine.rotate)
-    for step in STEPS:
-        conformance.check(step, getattr(numpy_engine, step.function))
+    for one in STEPS + ATTENTION:
+        conformance.check(one, getattr(numpy_engine, one.function))
     for rotate, says in ((numpy_engine.all_halves, "halves-for-interleaved"),
                          (lambda x, *_: x[:1], "must be of shape (7, 32), is (1, 32)"),
                          (lambda x, *_: x * numpy.nan, "is nan, must be"),
@@ -195,8 +363,9 @@ def test_a_heads_own_memory_may_be_changed():
 def test_without_numpy_the_command_says_so():
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "numpy.py").write_text("raise ImportError('none here')")
-        run = subprocess.run([sys.executable, "-B", HERE / "conformance.py", "engine.py"], text=True,
-                             capture_output=True, env={**os.environ, "PYTHONPATH": folder})
+        run = subprocess.run([sys.executable, "-B", HERE / "conformance.py", "engine.py"],
+                             text=True, capture_output=True,
+                             env={**os.environ, "PYTHONPATH": folder})
     assert run.returncode == 2 and run.stdout == ""
     assert run.stderr == "conformance.py: NumPy must be installed, got: none here\n", run.stderr
 
@@ -210,7 +379,10 @@ def test_the_command_says_it_by_its_exit_status():
     good, bad = run(engine), run(engine + ":all_halves")
     assert good.returncode == 0 and " 0 wrong" in good.stdout, good
     assert bad.returncode == 1 and "WRONG    model-glm-4-9b-chat: halves-for-" in bad.stdout, bad
-    for arguments in (["no.py"], [engine + ":no"], [engine, "--cases", "no"], ["no.txt"]):
+    window = run(engine + ":attend=window_is_behind")
+    assert window.returncode == 1 and "WRONG    window: window-one-larger" in window.stdout, window
+    for arguments in (["no.py"], [engine + ":no"], [engine, "--cases", "no"], ["no.txt"], [],
+                      [engine + ":no=attend"]):
         assert run(*arguments).returncode == 2, arguments
 
 
@@ -235,7 +407,7 @@ def test_the_page_shows_what_is_said():
 
     for name, function in (("format-q8_0", even), ("rounding-separate-calls", unrounded)):
         case = next(case for case in STEPS if str(case) == name)
-        says = str(conformance.step_verdict(case, function))
+        says = str(conformance.verdict(case, function))
         assert says in page, says
 
 

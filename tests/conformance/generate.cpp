@@ -1,6 +1,6 @@
 // Writes the conformance set, or compares one with what it would write.
 //
-//     generate DIRECTORY            writes DIRECTORY/cases/NAME.json and DIRECTORY/steps/NAME.json
+//     generate DIRECTORY            writes NAME.json in DIRECTORY/attention, cases and steps
 //     generate --compare DIRECTORY  fails unless exactly these files are there, byte for byte
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "attention_cases.hpp"
 #include "model_cases.hpp"
 #include "rotary_cases.hpp"
 #include "score_cases.hpp"
@@ -30,6 +31,8 @@ int main(int argc, char** argv) {
   for (auto const& one : conformance::score_cases()) add(one.name, one.file.whole());
   for (auto const& one : conformance::format_cases()) add(one.name, one.file.whole(), "steps/");
   for (auto const& one : conformance::norm_cases()) add(one.name, one.file.whole(), "steps/");
+  for (auto const& one : conformance::attention_cases())
+    add(one.name, one.file.whole(), "attention/");
   if (!compare) {
     for (auto const& [name, text] : files)
       std::ofstream(directory / name, std::ios::binary) << text;
@@ -47,7 +50,7 @@ int main(int argc, char** argv) {
       differs(name, "is not what the formulas give");
     }
   }
-  for (std::string const folder : {"cases/", "steps/"}) {
+  for (std::string const folder : {"attention/", "cases/", "steps/"}) {
     for (auto const& file : std::filesystem::directory_iterator(directory / folder)) {
       auto const name = folder + file.path().filename().string();
       if (!files.contains(name)) differs(name, "is of no case");

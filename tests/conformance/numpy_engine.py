@@ -1,5 +1,5 @@
-"""An engine for conformance.py: RoPE, norms and formats of caches in NumPy, right, and RoPE with
-mistakes on demand."""
+"""An engine for conformance.py: RoPE, attention, norms and formats of caches in NumPy, right, and
+with mistakes on demand."""
 
 import math
 
@@ -130,6 +130,82 @@ rotate = engine()
 all_halves = engine(layout="halves")
 theta_lost = engine(theta=10000)
 float_angles = engine(angles=numpy.float32)
+
+
+# ---- Attention
+
+
+def alibi_slopes(heads, max_bias):
+    power = 2 ** int(math.log2(heads))
+    steps = [h + 1 if h < power else h - power + 0.5 for h in range(heads)]
+    return numpy.array([2 ** (-max_bias * step / power) for step in steps])
+
+
+def seen(config):
+    """[queries, keys]: whether a query sees a key."""
+    at, of_keys = config["query_positions"][:, None], config["key_positions"]
+    tokens = numpy.arange(len(of_keys))
+    queries = tokens[-len(at):, None]  # the last tokens
+    sees = numpy.full((len(at), len(of_keys)), True)
+    if config["behind"] is not None:
+        sees &= of_keys >= at - config["behind"]
+    if config["ahead"] is not None:
+        sees &= of_keys <= at + config["ahead"]
+    if "chunk" in config:
+        sees &= at // config["chunk"] == of_keys // config["chunk"]
+    if "blocks" in config:  # images, or a prompt
+        block = config["blocks"]
+        both = (block[queries] == block) & (block > 0)
+        if config["both_ways"] == "image_within_window":
+            both &= of_keys >= at - config["behind"]
+        sees |= both
+    if "documents" in config:
+        ends = numpy.cumsum(config["documents"])
+        sees &= numpy.searchsorted(ends, queries, "right") == numpy.searchsorted(ends, tokens,
+                                                                                 "right")
+    return sees & config.get("valid", True)
+
+
+def attention(tile=1, window_is_behind=False):
+    """attend(q, k, v, config): right, or with the cap on keys that fill up a tile, or with a window
+    that counts keys beside the query's own."""
+
+    def attend(q, k, v, config):
+        if window_is_behind and "sliding_window" in config:
+            config = {**config, "behind": config["sliding_window"]}
+        share = q.shape[1] // k.shape[1]
+        k, v = k.repeat(share, 1), v.repeat(share, 1)
+        scores = config["scale"] * numpy.einsum("thd,shd->hts", q, k)
+        filling = numpy.full(-len(k) % tile, -numpy.inf)
+        if "cap" in config:
+            scores = config["cap"] * numpy.tanh(scores / config["cap"])
+            filling = config["cap"] * numpy.tanh(filling)
+        if "alibi" in config:
+            a = config["alibi"]
+            slopes = alibi_slopes(a["heads"], a["max_bias"])[a["first_head"]:][:q.shape[1]]
+            far = abs(config["query_positions"][:, None] - config["key_positions"])
+            scores = scores - slopes[:, None, None] * far
+        scores = scores + config.get("bias", 0)
+        scores = numpy.where(seen(config), scores, -numpy.inf)
+        count = numpy.isfinite(scores).sum(-1, keepdims=True)
+        if "log_n" in config:
+            length = config["log_n"]["trained_length"]
+            scores = scores * numpy.log(numpy.maximum(count, length)) / math.log(length)
+        sinks = config.get("sinks", numpy.full(q.shape[1], -numpy.inf))[:, None, None]
+        largest = numpy.maximum(scores.max(-1, keepdims=True), sinks)
+        largest = numpy.where(numpy.isfinite(largest), largest, 0)
+        weights = numpy.exp(scores - largest)
+        total = (weights.sum(-1, keepdims=True) + numpy.exp(sinks - largest)
+                 + numpy.exp(filling - largest).sum(-1, keepdims=True))
+        weights = weights / numpy.where(count > 0, total, 1)
+        return numpy.einsum("hts,shd->thd", weights.astype(q.dtype), v)
+
+    return attend
+
+
+attend = attention()
+cap_on_padding = attention(tile=64)  # llama.cpp#29034
+window_is_behind = attention(window_is_behind=True)  # Megatron-Bridge#2656
 
 
 # ---- Norm and rotation, as float32 computes them

@@ -80,6 +80,15 @@ inline std::int64_t t5_bucket(std::int64_t distance, std::int64_t buckets, std::
   return result + (bidirectional && distance < 0 ? side : 0);
 }
 
+/// cap tanh(x / cap) = cap (1 - e^(-2a)) / (1 + e^(-2a)), a = |x| / cap
+inline exact::number capped(exact::number const& x, double cap) {
+  using exact::operator/;
+  auto const one = exact::whole(1), c = exact::number(cap);
+  auto const e = oracle::exp(-((x.negative() ? -x : x) * exact::whole(2) / c));
+  auto const size = c * ((one - e) / (one + e));
+  return x.negative() ? -size : size;
+}
+
 inline std::vector<score_case> score_cases() {
   using namespace exact;
   std::vector<score_case> cases;
@@ -139,17 +148,12 @@ inline std::vector<score_case> score_cases() {
   }
   {
     std::vector<double> const scores{-400, -50, -1, 0, 0.0078125, 0.5, 3, 25, 50, 75};
-    series capped;
-    for (auto const x : scores) {
-      // 50 tanh(x / 50) = 50 (1 - e^(-2a)) / (1 + e^(-2a)), a = |x| / 50
-      auto const e = oracle::exp(-(number(std::abs(x)) * ratio(2, 50)));
-      auto const size = whole(50) * ((whole(1) - e) / (whole(1) + e));
-      capped.push_back(x < 0 ? -size : size);
-    }
+    series results;
+    for (auto const x : scores) results.push_back(capped(number(x), 50));
     auto file =
         score_head("soft-cap", "cap tanh(score / cap), before the mask",
                    {"Gemma 2, arXiv:2408.00118, 2"}, "soft_cap", text::object().add("cap", 50));
-    file.raw("scores", text::settings(scores)).raw("capped", text::numbers(capped));
+    file.raw("scores", text::settings(scores)).raw("capped", text::numbers(results));
     add(file, "soft-cap");
   }
   for (bool const llama : {true, false}) {

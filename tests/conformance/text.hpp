@@ -79,6 +79,7 @@ class object {
   object& add(std::string_view key, T const& value) {
     return raw(key, setting(value));
   }
+  std::vector<std::pair<std::string, std::string>> const& members() const { return members_; }
   /// On one line.
   std::string inner() const {
     std::string result = "{";

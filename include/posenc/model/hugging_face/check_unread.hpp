@@ -9,8 +9,9 @@
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// Keys of a config.json that act only where the class of the model reads them, which its record
-/// says: elsewhere transformers ignores them. Those of latent attention go with last_dims. Beside
-/// them a record names partial_rotary_factor where transformers 5 reads it for plain RoPE, too.
+/// says: elsewhere transformers ignores them. A rule for types of layers goes with layer_types,
+/// last_dims with the keys of latent attention, and a default of the part with its key. Beside
+/// these a record names partial_rotary_factor where transformers 5 reads it for plain RoPE, too.
 inline constexpr std::string_view keys_of_some_families =
     // lists of layers
     "layer_types layers_block_type block_types _block_types attention_layers block_configs"

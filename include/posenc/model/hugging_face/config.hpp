@@ -7,7 +7,6 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/check_unread.hpp"
-#include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/hugging_face/measured_families.hpp"
 #include "posenc/model/hugging_face/other_families.hpp"
@@ -64,8 +63,8 @@ class hugging_face_config : public findings, public json_object {
 
   json_object file;
   model_family family = {};
-  bool is_known;
   std::string_view outside_without_effect = {};  ///< keys outside the text_config
+  bool is_known;
 
   using json_object::count, json_object::positive;
   /// The value under one of several names. Throws std::invalid_argument if two names differ.
@@ -182,8 +181,8 @@ class hugging_face_config : public findings, public json_object {
   void add_what_holds_within(model_family const& outer) {
     family.has_axes = family.has_axes || outer.has_axes;
     if (outer.within != both_ways::none) family.within = outer.within;
-    outside_without_effect = outer.without_effect;
     for (auto const key : words_of(outer.lacks)) hide(key);
+    outside_without_effect = outer.without_effect;
   }
   /// Keys that the class of the model does not read count as unread.
   void hide_what_does_not_act() const {

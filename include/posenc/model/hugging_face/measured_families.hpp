@@ -17,20 +17,17 @@ struct measured_families : family_words {
 
   // clang-format off
   static constexpr model_family all[]{
-      family("ernie megatron-bert rembert data2vec-text roberta-prelayernorm roc_bert xmod"
-       " bert-generation bridgetower_text_model", none, {.positions = learned_absolute,
-       .sides = both_unless_decoder}),
+      family("ernie megatron-bert rembert data2vec-text roberta-prelayernorm roc_bert xmod bert-generation bridgetower_text_model",
+       none, {.positions = learned_absolute, .sides = both_unless_decoder}),
       family("blip_text_model", none, {.positions = learned_absolute, .sides = both_unless_decoder,
        .note = "That is of captions; for retrieval queries see both sides, whatever is_decoder."}),
-      family("albert splinter squeezebert luke markuplm layoutlm ibert dpr align_text_model"
-       " altclip_text_model chinese_clip_text_model clap_text_model flava_text_model visual_bert"
-       " tapas", none,
-       {.positions = learned_absolute, .sides = both, .without_effect = "max_2d_position_embeddings"
-       " reset_position_index_per_cell aggregation_temperature"}),
+      family("albert splinter squeezebert luke markuplm layoutlm ibert dpr align_text_model altclip_text_model chinese_clip_text_model clap_text_model flava_text_model visual_bert tapas",
+       none, {.positions = learned_absolute, .sides = both,
+       .without_effect = "max_2d_position_embeddings reset_position_index_per_cell"
+       " aggregation_temperature"}),
       family("siglip_text_model siglip2_text_model", none, {.positions = learned, .sides = both}),
-      family("clip_text_model clipseg_text_model metaclip_2_text_model groupvit_text_model"
-       " owlvit_text_model owlv2_text_model xclip_text_model aimv2_text_model biogpt openai-gpt"
-       " semantic coarse_acoustics", none, {.positions = learned}),
+      family("clip_text_model clipseg_text_model metaclip_2_text_model groupvit_text_model owlvit_text_model owlv2_text_model xclip_text_model aimv2_text_model biogpt openai-gpt semantic coarse_acoustics",
+       none, {.positions = learned}),
       family("git", none, {.positions = learned, .note = "Tokens of the image, which come first,"
        " see each other both ways."}),
       family("gpt-sw3 imagegpt", none, {.positions = learned, .flag_undivides = true}),
@@ -39,23 +36,24 @@ struct measured_families : family_words {
       family("bigbird_pegasus led", none, {.positions = learned, .note = of_decoder,
        .is_decoder = true, .without_effect = "attention_type attention_window"
        " max_decoder_position_embeddings max_encoder_position_embeddings"}),
-      family("m2m_100 nllb-moe marian pegasus fsmt speech_to_text", none,
-       {.positions = sinusoidal, .is_decoder = true, .without_effect = "max_source_positions"}),
+      family("m2m_100 nllb-moe marian pegasus fsmt speech_to_text", none, {.positions = sinusoidal,
+       .is_decoder = true, .without_effect = "max_source_positions"}),
       family("pegasus_x", none, {.positions = sinusoidal, .note = of_decoder, .is_decoder = true}),
       family("ctrl xglm kosmos_2_text_model kosmos_2_5_text_model", none,
        {.positions = sinusoidal}),
       family("mpnet", none, {.positions = learned_buckets, .sides = both}),
       family("pop2piano", none, {.positions = buckets, .sides = both, .note = of_encoder,
-       .undivided = true}), family("switch_transformers", none, {.positions = buckets,
-       .sides = both, .note = "The encoder's layers. transformers 5.12 adds the bias in the first"
-       " layer alone, the model was trained with it in all.", .undivided = true}),
+       .undivided = true}),
+      family("switch_transformers", none, {.positions = buckets, .sides = both, .note = "The"
+       " encoder's layers. transformers 5.12 adds the bias in the first layer alone, the model was"
+       " trained with it in all.", .undivided = true}),
       family("longt5", none, {.positions = buckets, .note = of_decoder, .is_decoder = true,
        .undivided = true, .without_effect = "encoder_attention_type"}),
       // Positions are rotations.
       family("jetmoe higgs_audio_v2", none),
       family("deepseek_ocr2_text", none, {.lacks = "head_dim"}),
-      family("gpt_neox_japanese", none, {.keys = "partial_rotary_factor rotary_pct"
-       " rotary_emb_base", .lacks = "head_dim"}),
+      family("gpt_neox_japanese", none, {.keys = "partial_rotary_factor rotary_pct rotary_emb_base",
+       .lacks = "head_dim"}),
       family("diffllama", none, {.note = "Each head is the difference of two softmaxes."}),
       family("jina_embeddings_v3", none, {.sides = both, .base = 2e4}),
       family("roformer", none, {.lacks = "head_dim", .sides = both_unless_decoder,
@@ -74,14 +72,10 @@ struct measured_families : family_words {
        .has_axes = true, .sections = {8, 12, 12}}),
       family("glm_image_text", none, {.partial = 0.5, .has_axes = true, .sections = {8, 12, 12}}),
       // Of models of more than text, whose text_config is read.
-      family("granite_speech granite_speech_plus musicflamingo fuyu align grounding-dino"
-       " mm-grounding-dino omdet-turbo", unknown, {.refusal = "be with a text_config",
-       .without_effect = "window_size max_position_embeddings rope_parameters"
-       " temperature_init_value position_embedding_type positional_encoding_temperature"
-       " positional_embedding_temperature"}),
-      family("glmasr", unknown, {.lacks = "rope_theta", .refusal = "be with a text_config"}),
-      family("paligemma colpali", unknown, {.within = both_ways::prefix,
-       .refusal = "be with a text_config"}),
+      family("granite_speech granite_speech_plus musicflamingo fuyu align grounding-dino mm-grounding-dino omdet-turbo",
+       unknown, {.refusal = "be with a text_config", .without_effect = "window_size"
+       " max_position_embeddings rope_parameters temperature_init_value position_embedding_type"
+       " positional_encoding_temperature positional_embedding_temperature"}),
   };
   // clang-format on
 };

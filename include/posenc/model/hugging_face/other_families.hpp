@@ -78,6 +78,9 @@ struct other_model_families : family_words {
        deepseek_index.heads, .head_dim = deepseek_index.head_dim, .chosen = {"index_topk", 512},
        .key_stride = {"", 4}, .interleaved = true, .last_dims = true,
        .layers = "compressed_sparse_attention"}, .sinks = true}),
+      family("glmasr", none, {.lacks = "rope_theta", .refusal = "be with a text_config"}),
+      family("paligemma colpali", none, {.within = both_ways::prefix,
+       .refusal = "be with a text_config"}),
       family("baichuan", none, {.positions = alibi_without_context}),
       family("granitemoehybrid", none, {.keys = "position_embedding_type layers_block_type",
        .rotation = if_position_type_is_rope, .full_every = 0, .others = "mamba",
@@ -101,7 +104,7 @@ struct other_model_families : family_words {
       family("whisper", none, {.positions = learned, .note = "The decoder's layers; the encoder"
        " adds sinusoidal embeddings to its frames.", .is_decoder = true,
        .without_effect = "max_source_positions"}),
-      family("gpt_neo", none, {.keys = "attention_layers", .lacks = "layer_types",
+      family("gpt_neo", none, {.keys = "attention_layers", .lacks = "head_dim",
        .positions = learned, .rotation = no_layer, .window_key = "window_size", .window = 256,
        .full_every = 2, .full_at = first_of_each, .undivided = true,
        .without_effect = "attention_types"}),

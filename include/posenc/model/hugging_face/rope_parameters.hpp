@@ -51,30 +51,34 @@ class rope_rule : protected rope_record {
   bool is_nested_ = false;     ///< there is an object for each type of layers
   json_object keys_ = keys();  ///< without any key if the file has none for these layers
   std::string name_;           ///< rope_type
+  std::optional<double> ntk_factor_ = config_.positive(std::string(family_.ntk_key));
 
  private:
   /// rope_parameters or rope_scaling.
   json_object keys() {
     auto const newer = config_.object("rope_parameters"), scaling = config_.object("rope_scaling");
-    config_.require(!newer || !scaling || newer->whole() == scaling->whole(), "rope_scaling",
-                    "agree with rope_parameters");
+    bool const agree = !newer || !scaling || newer->whole() == scaling->whole();
+    config_.require(agree, "rope_scaling", "agree with rope_parameters");
     auto rope = newer ? newer : scaling;
     if (!rope && config_.is_object("rotary")) rope = config_.object("rotary");  // InternLM
     config_.require(rope || !(family_.needs_rope || family_.needs_nested_rope), "rope_parameters",
                     "be given for " + config_.found.type);
-    is_nested_ = rope && std::ranges::any_of(rope->whole(), &json::is_object);
+    is_nested_ = rope && std::ranges::any_of(rope->whole(), [](auto& x) { return x.is_object(); });
     if (is_nested_) {
-      config_.require(family_.compressed || !config_.is_hidden("layer_types"),
-                      newer ? "rope_parameters" : "rope_scaling",
+      bool const fits =
+          !config_.is_known || family_.compressed || !config_.is_hidden("layer_types");
+      config_.require(fits, newer ? "rope_parameters" : "rope_scaling",
                       "be one object for all layers of " + config_.found.type);
       auto const name = !family_.compressed ? layer_.type : is_compressed_ ? "compress" : "main";
       return rope->needed(rope->object(name), name, "be given for layers of " + layer_.type);
     }
     config_.require(!rope || !family_.needs_nested_rope, newer ? "rope_parameters" : "rope_scaling",
                     "have an object for each type of layers of " + config_.found.type);
-    auto const only = config_.texts("yarn_only_types").value_or(layer_types{"full_attention"});
-    bool const is_full = only == layer_types{"full_attention"};
-    config_.require(is_full, "yarn_only_types", "be full_attention alone");  // Step
+    if (auto const types = config_.texts("yarn_only_types")) {  // Step
+      bool const is_full = types->size() == 1 && types->front() == full_attention;
+      config_.require(is_full && family_.scaled_if_full, "yarn_only_types",
+                      "be full_attention alone");
+    }
     if (!rope) return json_object(config_.whole(), config_.where() + ": rope_parameters").emptied();
     bool const for_full_layers_only =
         (has_local_base_ && !family_.local_scaled) || family_.scaled_if_full || family_.compressed;
@@ -90,8 +94,8 @@ class rope_rule : protected rope_record {
     }
     auto const plain = geometric(rotary_dim, base);
     if (name_ == "default") {
-      bool const is_ignored = keys_.number("factor").value_or(1) != 1;
-      keys_.require(!is_ignored, "factor", "not be given without a rope_type that takes it");
+      keys_.require(keys_.number("factor").value_or(1) == 1, "factor",
+                    "not be given without a rope_type that takes it");
       return plain;
     }
     if (name_ == "linear") return linear(plain, needed("factor"));
@@ -102,9 +106,8 @@ class rope_rule : protected rope_record {
       return ntk(plain, needed("alpha"));
     }
     if (name_ == "dynamic") {
-      auto const outside = config_.positive(family_.ntk_key);
-      auto const factor = outside ? used("factor", *outside) : needed("factor");
-      auto const trained = outside ? count_outside("max_trained_positions") : trained_length();
+      auto const factor = ntk_factor_ ? used("factor", *ntk_factor_) : needed("factor");
+      auto const trained = trained_length();
       auto const at = [=](std::size_t length) {
         return dynamic_ntk(plain, {factor, trained}, std::max(1.0, static_cast<double>(length)));
       };
@@ -189,8 +192,7 @@ class rope_rule : protected rope_record {
   }
   std::optional<double> attention_factor() {
     bool const is_one = is_compressed_ && keys_.peek("attention_factor").is_discarded();
-    // DeepSeek's own code has none.
-    return is_one ? used("attention_factor", 1) : optional("attention_factor");
+    return is_one ? used("attention_factor", 1) : optional("attention_factor");  // DeepSeek's code
   }
   double needed(char const* key) {
     return keys_.needed(optional(key), key, "be given for rope_type " + name_);
@@ -200,11 +202,9 @@ class rope_rule : protected rope_record {
     used(key, json(given).dump());
     return given;
   }
-  double count_outside(char const* key) {
-    return used(original,
-                static_cast<double>(config_.needed(config_.count(key, most_tokens), key)));
-  }
-  double trained_length() const {
+  double trained_length() {
+    constexpr auto key = "max_trained_positions";
+    if (ntk_factor_) return used(original, config_.needed(config_.positive(key), key));
     require(config_.found.context.has_value(), keys_.where(),
             ": max_position_embeddings must be given for rope_type ", name_);
     return static_cast<double>(*config_.found.context);

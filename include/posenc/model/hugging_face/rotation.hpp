@@ -48,8 +48,7 @@ class hugging_face_rotation : image_rotation {
       if (text == "mrope" || text == "video_rope" || text == "origin") text = "default";
       return text;
     };
-    return keys_.agreed({"rope_type", "type"}, read)
-        .value_or(config_.positive(family_.ntk_key) ? "dynamic" : "default");
+    return keys_.agreed({"rope_type", "type"}, read).value_or(ntk_factor_ ? "dynamic" : "default");
   }
 
   bool is_interleaved() const {

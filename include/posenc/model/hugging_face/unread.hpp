@@ -156,7 +156,7 @@ class unread_key {
     auto const x = value.is_boolean() ? (value == true ? 1.0 : 0.0) : value.get<double>();
     bool is_equal = true, acts = false, is_about_any = false;
     for (auto const& kind : found.kinds) {
-      auto const* rotary = rotary_of(kind);
+      auto const* rotary = rotates(kind) ? &kind.rotary[0] : nullptr;
       if (has("index")) rotary = kind.index ? &kind.index->rotary : nullptr;
       bool const needs_rotary = is == topic::rotary_number || is == topic::rotary_state;
       if (!is_about(found, kind) || (needs_rotary && rotary == nullptr)) continue;
@@ -202,10 +202,6 @@ class unread_key {
     return true;
   }
 
-  static rotary_description const* rotary_of(layer_description const& kind) {
-    return kind.rotary.empty() ? nullptr : &kind.rotary[0];
-  }
-
   /// Whether a word in its name is about something that some models have, and here no layer.
   bool names_what_is_absent(model_description const& found) const {
     return std::ranges::any_of(topics, [&](topic const& one) {
@@ -213,7 +209,8 @@ class unread_key {
       auto const is_named = [&](auto word) { return has(word); };
       return is_of_some && std::ranges::any_of(words_of(one.words), is_named) &&
              std::ranges::all_of(found.kinds, [&](auto& kind) {
-               return kind.head_dim == 0 || one.used({found, kind, rotary_of(kind), 0}) == 0;
+               auto const* rotary = kind.rotary.empty() ? nullptr : &kind.rotary[0];
+               return kind.head_dim == 0 || one.used({found, kind, rotary, 0}) == 0;
              });
     });
   }
