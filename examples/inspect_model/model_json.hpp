@@ -77,6 +77,8 @@ inline ordered_json json_of(posenc::layer_description const& kind, std::size_t l
   ordered_json object{{"name", kind.name},
                       {"layers", kind.layers},
                       {"head_dim", kind.head_dim},
+                      {"heads", kind.heads},
+                      {"key_heads", kind.key_heads},
                       {"rotary", ordered_json::array()},
                       {"query_norm", json_of(kind.query_norm)},
                       {"key_norm", json_of(kind.key_norm)},

@@ -68,6 +68,15 @@ made scale_of_unrotated_dims(model_description const&, layer_description const& 
   return divided_by(layer, before, "the dims that do not rotate");
 }
 
+made groups_by_turns(model_description const&, layer_description const& layer) {
+  auto const keys = layer.key_heads;
+  if (keys < 2 || layer.heads <= keys || layer.heads % keys != 0) return {};
+  return changed(layer, measure::heads,
+                 "head h reads the keys of head h % " + std::to_string(keys) + ", not of h / " +
+                     std::to_string(layer.heads / keys),
+                 [](auto&) {});
+}
+
 made temperature_missing(model_description const&, layer_description const& layer) {
   if (!layer.temperature) return {};
   return changed(layer, measure::score, "scores lack the temperature of the query's position",
@@ -263,6 +272,7 @@ std::vector<known_mistake> const& attention_mistakes() {
       {"scale-of-other-dims",
        {"ollama/ollama#13893", "NVIDIA/Megatron-LM#1501"},
        scale_of_unrotated_dims},
+      {"groups-by-turns", {"onnx/onnx#7274", "HazyResearch/HipKittens#22"}, groups_by_turns},
       {"temperature-missing",
        {"antonellof/ferrox#213", "AI-Hypercomputer/maxtext#1611"},
        temperature_missing},

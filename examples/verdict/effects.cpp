@@ -93,6 +93,14 @@ double difference_of_cap(layer_description const& right, layer_description const
   return std::sqrt(change / size);
 }
 
+/// A head that reads another's keys has another score.
+double difference_of_groups(layer_description const& layer) {
+  std::size_t other = 0;
+  for (std::size_t h = 0; h < layer.heads; ++h)
+    other += h % layer.key_heads != h / (layer.heads / layer.key_heads);
+  return std::sqrt(2 * static_cast<double>(other) / static_cast<double>(layer.heads));
+}
+
 // ---- The mask
 
 /// Tokens, the last one among them.
@@ -171,6 +179,8 @@ std::vector<effect> effects_of(layer_description const& right, made_mistake cons
       found.score = distance * difference_of_slopes(right, made.wrong);
     } else if (made.by == measure::cap) {
       found.score = difference_of_cap(right, made.wrong);
+    } else if (made.by == measure::heads) {
+      found.score = difference_of_groups(right);
     } else if (made.by == measure::keys) {
       found.keys = difference_of_keys(right, made.wrong, tokens);
     } else if (made.by == measure::sinks) {

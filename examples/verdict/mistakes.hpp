@@ -25,6 +25,7 @@ enum class measure {
   float_angles,  ///< the same, with angles float(position) float(inv_freq)
   slopes,        ///< by the bias of ALiBi
   cap,           ///< by the score with its cap
+  heads,         ///< by the part of heads that read another's keys
   keys,          ///< by the keys that are seen
   sinks          ///< a sink counts as one key
 };

@@ -189,6 +189,9 @@ TEST(mistakes, of_scores_and_masks_are_named_where_a_model_has_room_for_them) {
                           sliding_and_full);
   contrast const all[] = {
       {{"cap-missing", "cap-after-mask"}, gemma_2, gemma_3("")},
+      {{"groups-by-turns"},
+       read("llama", R"("rope_theta": 10000.0, "num_key_value_heads": 2)"),
+       read("llama", R"("rope_theta": 10000.0, "num_key_value_heads": 8)")},
       {{"score-factor-missing"},
        read("granite", R"("attention_multiplier": 0.5, "rope_theta": 10000.0)"),
        read("granite", R"("attention_multiplier": 0.125, "rope_theta": 10000.0)")},
@@ -380,6 +383,38 @@ TEST(effects, of_factors_are_those_of_scores) {
   auto const at = verdicts::effects_of(layer, *made(layer, "temperature-missing"));
   EXPECT_EQ(at[0].score, 0.0);
   EXPECT_NEAR(*at[2].score, 1 - 1 / (1 + 0.1 * std::log(17.0)), 1e-12);  // 131,072 / 8192 = 16
+}
+
+TEST(effects, of_groups_are_those_of_the_heads_that_read_other_keys) {
+  auto layer = plain_layer();
+  layer.heads = 8, layer.key_heads = 2;
+  auto const wrong = made(layer, "groups-by-turns");
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->says, "head h reads the keys of head h % 2, not of h / 4");
+  // 0 1 0 1 0 1 0 1 in place of 0 0 0 0 1 1 1 1: half of them, each as if by another key.
+  EXPECT_NEAR(*verdicts::effects_of(layer, *wrong)[0].score, 1, 1e-12);
+  for (auto const keys : {0u, 1u, 3u, 8u}) {  // not known, one for all, no groups, its own
+    layer.key_heads = keys;
+    EXPECT_FALSE(made(layer, "groups-by-turns")) << keys;
+  }
+}
+
+TEST(mistakes, of_windows_and_caps_are_what_they_say) {
+  auto layer = plain_layer();
+  layer.window = 65, layer.ahead = 64;
+  auto const doubled = made(layer, "window-doubled");
+  ASSERT_TRUE(doubled);
+  EXPECT_EQ(doubled->says, "the window has 128 tokens to either side, not 64");
+  EXPECT_EQ(doubled->wrong.window, std::size_t{129});
+  EXPECT_EQ(doubled->wrong.ahead, std::size_t{128});
+  EXPECT_EQ(made(layer, "window-missing")->says,
+            "no window, where it is of 64 tokens to either side");
+  layer.score_cap = 30;
+  auto const capped = made(layer, "cap-after-mask");
+  ASSERT_TRUE(capped);
+  EXPECT_EQ(capped->says,
+            "the cap comes after the mask: a masked key has a score of -30, and is seen");
+  EXPECT_FALSE(capped->wrong.window || capped->wrong.ahead || capped->wrong.chunk);
 }
 
 TEST(effects, of_a_cap_are_those_of_gaussian_scores) {

@@ -112,6 +112,8 @@ json brief(json model, json const& asked) {
     if (auto& index = kind["index"]; index.is_object())
       index["rotary"] = brief_rotary(index["rotary"], index["head_dim"]);
     auto const& all = asked.at("kinds");
+    for (auto const* heads : {"heads", "key_heads"})
+      if (all.size() <= kinds.size() || !all[kinds.size()].contains(heads)) kind.erase(heads);
     bool const has_norms = all.size() > kinds.size() && all[kinds.size()].contains("query_norm");
     for (auto const* norm : {"value_norm", "key_norm", "query_norm"}) {
       bool const is_none = kind[norm]["of"] == "none" && norm != std::string("query_norm");

@@ -134,6 +134,8 @@ struct layer_description {
   std::string name;
   std::vector<std::size_t> layers = {};  ///< their indices, from 0
   std::size_t head_dim = 0;              ///< of queries and keys, with the dims that do not rotate
+  std::size_t heads = 0;                 ///< of queries; 0 where posenc does not know
+  std::size_t key_heads = 0;             ///< of keys and values, each for a group of heads, or 0
   /// Mostly one; none is NoPE. A vision model has one for each axis of the image.
   std::vector<rotary_description> rotary = {};
   norm_description query_norm = {};  ///< before or after the rotation, as it says

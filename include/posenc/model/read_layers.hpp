@@ -204,6 +204,14 @@ inline void read_norms(auto& config) {
   }
 }
 
+inline void read_heads(auto& config) {
+  for (auto& kind : config.found.kinds) {
+    if (kind.head_dim == 0) continue;
+    kind.heads = config.known_heads(kind, false);
+    kind.key_heads = config.known_heads(kind, true);
+  }
+}
+
 /// Reads all layers, and says what was found.
 inline model_description read_layers(auto& config) {
   auto const layers = scheduled_layers(config);
@@ -211,6 +219,7 @@ inline model_description read_layers(auto& config) {
       kinds_of(layers, [&](auto& kind, auto const& layer) { read_kind(config, kind, layer); });
   read_shared_keys(config, layers);
   read_norms(config);
+  read_heads(config);
   return config.settled();
 }
 

@@ -153,6 +153,18 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
   std::optional<std::vector<std::size_t>> key_heads() const {
     return counts("attention.head_count_kv", most_dims);
   }
+  std::size_t heads_of(std::size_t layer, bool of_keys) const {
+    auto const all = heads();
+    return (of_keys ? key_heads().value_or(all) : all)[layer];
+  }
+  /// Heads of layers of one kind; 0 where these differ.
+  std::size_t known_heads(layer_description const& kind, bool of_keys) const {
+    auto const all = heads(), found = of_keys ? key_heads().value_or(all) : all;
+    auto const first = found[kind.layers.front()];
+    bool const are_alike =
+        std::ranges::all_of(kind.layers, [&](auto i) { return found[i] == first; });
+    return are_alike ? first : 0;
+  }
   /// embedding_length / head_count, the default of head_dim.
   std::size_t embedding_per_head() const {
     constexpr auto name = "embedding_length";

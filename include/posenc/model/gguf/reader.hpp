@@ -201,10 +201,6 @@ class gguf_reader : public gguf_config {
     return positive_or_none("attention.layer_norm_rms_epsilon").value_or(0);
   }
   static constexpr char const* norm_prefix = "attn_";
-  std::size_t heads_of(std::size_t layer, bool of_keys) const {
-    auto const all = heads();
-    return (of_keys ? key_heads().value_or(all) : all)[layer];
-  }
 
   /// What was found, with the keys that act and the ignored ones; throws as settle_keys does.
   model_description settled() {

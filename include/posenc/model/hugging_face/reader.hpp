@@ -28,6 +28,20 @@ class hugging_face_reader : public hugging_face_layers {
     return count_or("global_head_dim", most_dims, global_dim);
   }
 
+  /// Heads of layers of one kind, by the keys of most families; 0 where they do not say.
+  std::size_t known_heads(layer_description const& kind, bool of_keys) const {
+    auto const number = [&](std::string const& name) -> std::size_t {
+      auto const& given = peek(name);
+      return given.is_number_unsigned() ? given.get<std::size_t>() : 0;
+    };
+    if (peek("num_attention_heads_per_layer").is_array()) return 0;
+    std::string const name = of_keys ? "num_key_value_heads" : "num_attention_heads";
+    auto const own = kind.name.starts_with(sliding_attention) ? number("swa_" + name)
+                     : of_keys                                ? number("num_global_key_value_heads")
+                                                              : 0;
+    return own != 0 ? own : number(name);
+  }
+
   double softmax_factor(std::size_t head_dim) {
     if (!family.flag_undivides) return scale_by_key(*this, head_dim);
     require(!flag("scale_attn_by_inverse_layer_idx").value_or(false),
