@@ -17,11 +17,11 @@ struct measured_families : family_words {
 
   // clang-format off
   static constexpr model_family all[]{
-      family("ernie rembert data2vec-text roberta-prelayernorm roc_bert xmod dpr bert-generation bridgetower_text_model",
+      family("ernie data2vec-text roberta-prelayernorm roc_bert xmod dpr bert-generation bridgetower_text_model",
        none, {.positions = learned_absolute, .sides = both_unless_decoder}),
       family("blip_text_model", none, {.positions = learned_absolute, .sides = both_unless_decoder,
        .note = "That is of captions; for retrieval queries see both sides, whatever is_decoder."}),
-      family("albert megatron-bert splinter squeezebert luke markuplm layoutlm ibert align_text_model altclip_text_model chinese_clip_text_model clap_text_model flava_text_model visual_bert tapas",
+      family("albert megatron-bert rembert splinter squeezebert luke markuplm layoutlm ibert align_text_model altclip_text_model chinese_clip_text_model clap_text_model flava_text_model visual_bert tapas",
        none, {.positions = learned_absolute, .sides = both,
        .without_effect = "max_2d_position_embeddings reset_position_index_per_cell"
        " aggregation_temperature"}),
@@ -56,7 +56,7 @@ struct measured_families : family_words {
        .lacks = "head_dim", .base_key = "rotary_emb_base"}),
       family("diffllama", none, {.note = "Each head is the difference of two softmaxes."}),
       family("jina_embeddings_v3", none, {.sides = both, .base = 2e4}),
-      family("roformer", none, {.lacks = "head_dim", .sides = both_unless_decoder,
+      family("roformer", none, {.lacks = "head_dim", .sides = both,
        .interleaved = true}),
       family("esm", none, {.keys = "position_embedding_type", .positions = learned_or_rotary,
        .sides = both_unless_decoder}),
