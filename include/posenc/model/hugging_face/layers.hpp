@@ -16,9 +16,9 @@ class hugging_face_layers : public hugging_face_config {
     auto types = listed_layer_types(*this);
     if (types.empty()) return types;
     auto const& f = family;
-    bool const may_slide = !is_known || (f.slides && f.others.empty()) || f.window != 0 || f.window_needs_flag ||
-                           f.max_window_layers != 0 || f.nope_slide || f.scaled_if_full ||
-                           f.compressed;
+    bool const may_slide = !is_known || (f.slides && f.others.empty()) || f.window != 0 ||
+                           f.window_needs_flag || f.max_window_layers != 0 || f.nope_slide ||
+                           f.scaled_if_full || f.compressed;
     require(may_slide || !contains(types, sliding_attention), "layer_types",
             "hold no sliding_attention, which " + found.type + " has not");
     supersede({"full_attention_interval", "sliding_window_pattern", "_sliding_window_pattern",
