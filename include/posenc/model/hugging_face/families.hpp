@@ -16,6 +16,9 @@ struct family_words : norm_rules {
   using enum window_rule;
   using enum axis_order;
   using enum side_rule;
+  static constexpr std::string_view all_dims_in_5 =
+      "Without partial_rotary_factor, transformers 5.0 to 5.17 ignores rotary_dim and rotates all "
+      "dims (huggingface/transformers#48241).";
 };
 
 /// Models whose layers all have attention, and rotate.
@@ -83,8 +86,7 @@ struct model_families : family_words {
        .query = "q_layernorm.norms.HEAD", .key = "k_layernorm.norms.HEAD", .flag = "qk_layernorm"},
        {.keys = "rope_pct rotary_pct", .partial = 0.25}),
       family("minimax_m2", token, {.keys = "partial_rotary_factor rotary_dim attn_type_list",
-       .note = "Without partial_rotary_factor, transformers 5.0 to 5.17 ignores rotary_dim and"
-       " rotates all dims (huggingface/transformers#48241).", .head_dim = 128, .base = 5e6}),
+       .note = all_dims_in_5, .head_dim = 128, .base = 5e6}),
       family("gpt_neox", none, {.keys = "rotary_pct rotary_emb_base", .lacks = "head_dim",
        .base_key = "rotary_emb_base", .partial = 0.25}),
       family("persimmon", {.of = norm_scope::centred, .query = "q_layernorm", .key = "k_layernorm",
@@ -122,8 +124,9 @@ struct model_families : family_words {
        .base_key = "global_rope_theta", .local_base = 1e4, .other_local_base = 160'000,
        .local_scaled = true, .window_is = half_of_key, .window_key = "local_attention",
        .window = 128, .full_every = 3, .full_at = first_of_each}),
-      family("olmo3", token, {.base = 5e5, .other_base = 1e4, .scaled_if_full = true,
-       .window = 4096, .full_every = 4}),
+      family("olmo3", token, {.note = "Where rope_parameters scale, transformers 5.12 scales"
+       " sliding layers, too; before and after, full ones alone.", .base = 5e5,
+       .other_base = 1e4, .scaled_if_full = true, .window = 4096, .full_every = 4}),
       family("laguna", head, {.keys = "partial_rotary_factor", .head_dim = 128,
        .needs_nested_rope = true, .window = 512}),
       family("mellum", head, {.keys = "partial_rotary_factor", .head_dim = 128,
