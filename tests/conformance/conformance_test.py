@@ -258,6 +258,40 @@ def test_mistakes_planted_in_the_sample_are_named():
         "groups-modulo")
 
 
+def test_an_architecture_with_the_other_layout_is_named():
+    cases = conformance.layout_cases()
+    assert len(cases) > 250
+    known = {case.name for case in cases
+             if case.architecture in numpy_engine.LAYOUTS[case.kind]}
+    assert len(known) == sum(map(len, numpy_engine.LAYOUTS.values())), known
+
+    def wrong(layout_of):
+        found = [conformance.verdict(case, layout_of) for case in cases]
+        assert {one.case for one in found if one.status != "skipped"} == known
+        return {one.case: one.mistakes for one in found if one.status == "wrong"}
+
+    assert wrong(numpy_engine.layout_of) == {}
+    slipped = known - {"general.architecture llama"}  # ik_llama.cpp#2290
+    assert wrong(numpy_engine.all_interleaved) == dict.fromkeys(slipped,
+                                                                ("interleaved-for-halves",))
+    found = conformance.verdict(cases[0], lambda *_: "neox")
+    assert found.status == "wrong" and not found.mistakes and "gives neox" in str(found)
+
+    for case in cases:  # the same of rotate, which has the name alone
+        try:
+            one = conformance.architecture_case(case.kind, case.architecture)
+        except KeyError as error:
+            assert "must rotate one block of a head" in str(error), str(error)
+            continue
+        right = conformance.verdict(one, numpy_engine.rotate)
+        other = conformance.verdict(one, numpy_engine.other_table)
+        if case.name in known:
+            assert right.status == "right", str(right)
+            assert (other.mistakes == ("interleaved-for-halves",)) == (case.name in slipped)
+        else:
+            assert right.status == other.status == "skipped", (str(right), str(other))
+
+
 def test_two_mistakes_of_attention_are_named_together():
     def attend(q, k, v, config):
         return numpy_engine.window_is_behind(q, k, v, {**config, "scale": 1})
@@ -379,6 +413,12 @@ def test_the_command_says_it_by_its_exit_status():
     good, bad = run(engine), run(engine + ":all_halves")
     assert good.returncode == 0 and " 0 wrong" in good.stdout, good
     assert bad.returncode == 1 and "WRONG    model-glm-4-9b-chat: halves-for-" in bad.stdout, bad
+    slip = run(engine + ":other_table", "--architecture", "qwen3")
+    assert slip.returncode == 1 and slip.stdout.startswith(
+        "WRONG    general.architecture qwen3: interleaved-for-halves\n"), slip
+    assert run(engine, "--architecture", "qwen3", "--model-type", "llama").returncode == 0
+    unknown = run(engine, "--architecture", "nobody")
+    assert unknown.returncode == 2 and "nobody must be the general.architecture" in unknown.stderr
     window = run(engine + ":attend=window_is_behind")
     assert window.returncode == 1 and "WRONG    window: window-one-larger" in window.stdout, window
     for arguments in (["no.py"], [engine + ":no"], [engine, "--cases", "no"], ["no.txt"], [],
