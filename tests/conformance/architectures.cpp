@@ -36,7 +36,7 @@ std::string key_of(model_family const& f, std::string_view keys) {
 
 bool rotates(model_family const& f) {
   using enum position_rule;
-  auto const of = {rope, alibi_if_flagged, alibi_without_context};
+  auto const of = {rope, alibi_if_flagged, alibi_without_context, learned_or_rotary};
   return std::ranges::count(of, f.positions) != 0 && f.rotation != rotation_rule::no_layer;
 }
 
@@ -61,6 +61,8 @@ std::string positions_of(model_family const& f) {
     case position_rule::learned:
     case position_rule::learned_absolute:
       return "learned";
+    case position_rule::learned_or_rotary:
+      return "rope where position_embedding_type is rotary, else learned";
   }
   return {};
 }
