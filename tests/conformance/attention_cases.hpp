@@ -325,7 +325,7 @@ inline std::vector<score_case> attention_cases() {
        .valid = last_five},
       {.name = "rows-that-see-nothing",
        .covers = "a mask hides all keys of queries 1, 4 and 7: zeros",
-       .source = {"flash-attention", "ONNX, Attention-24"},
+       .source = {"flash-attention"},
        .bias = hidden},
       {.name = "tree",
        .covers = "drafts of two branches: a mask by query and key",

@@ -16,10 +16,14 @@ needs NumPy alone. An engine has some of these functions; the cases of the other
         # q: [queries, heads, head_dim]; k and v: [keys, kv_heads, ...]; config: scale, behind,
         # ahead, positions, and what else a case has
         return output                        # [queries, heads, value_dim]
+    def layout_of(name, kind):
+        # kind: general.architecture of GGUF, or model_type of config.json
+        return "halves"                      # or "interleaved", or None of what it does not know
 
     python3 conformance.py my_engine.py                # exit status 0: all is right
     python3 conformance.py my_engine.py:other          # another function as rotate
     python3 conformance.py my_engine.py:attend=other
+    python3 conformance.py my_engine.py --architecture qwen3
     python3 conformance.py --list-mistakes             # what can be named
 
 or with pytest, a test for each case:
@@ -51,7 +55,8 @@ except ImportError as error:
     sys.exit(2)
 
 RAMPS = {"yarn", "yarn_by_rotations", "llama3", "ntk_by_parts", "part_ntk"}
-FUNCTIONS = ("rotate", "norm_and_rotate", "encode", "attend")
+FUNCTIONS = ("rotate", "norm_and_rotate", "encode", "attend", "layout_of")
+KINDS = ("model_type", "general.architecture")
 UNITS = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
@@ -71,6 +76,7 @@ class Case:
         self.positions = numpy.array(d["positions"])
         self.rotated = numpy.array(d["rotated"])
         self.others = ()  # the cases of the set
+        self.hidden = ()  # what the engine must know by itself
 
     def __str__(self):
         return self.name
@@ -559,7 +565,8 @@ class Verdict:
 def answer(rotate, case, config, precision):
     dtype = numpy.float32 if precision == "bfloat16" else precision  # NumPy has no bfloat16
     x = case.x.astype(dtype)
-    result = rotate(x, case.positions.copy(), config)
+    given = {key: value for key, value in config.items() if key not in case.hidden}
+    result = rotate(x, case.positions.copy(), given)
     return numpy.asarray(x if result is None else result, dtype=float)  # None: x was changed
 
 
@@ -652,7 +659,7 @@ def verdict(case, function, precision="float32", accept=()):
     if function is None:
         return Verdict(case.name, "skipped", (), f"{case.function} is not given")
     judge = {"rotate": rotary_verdict, "norm_and_rotate": norm_verdict, "encode": format_verdict,
-             "attend": attention_verdict}[case.function]
+             "attend": attention_verdict, "layout_of": layout_verdict}[case.function]
     try:
         found = judge(case, function, precision)
     except NotImplementedError as error:
@@ -1020,26 +1027,29 @@ ATTENTION_MISTAKES = {
     "cap-after-mask": if_has("cap", lambda c: {"caps": "after the mask"}),
     "cap-before-scale": if_has("cap", lambda c: {"caps": "before the scale"}),
     "cap-on-padding": if_has("cap", tiles),
-    "groups-modulo": lambda c: {"kv_head": lambda h: h % c.k.shape[1]},
+    "groups-by-turns": lambda c: {"kv_head": lambda h: h % c.k.shape[1]},
     "first-kv-head": lambda c: {"kv_head": lambda h: 0 * h},
-    "causal-missing": lambda c: {"ahead": None} if is_causal(c) else None,
-    "causal-for-both": lambda c: None if is_causal(c) else {"ahead": 0},
+    "both-sides-for-causal": lambda c: {"ahead": None} if is_causal(c) else None,
+    "causal-for-both-sides": lambda c: None if is_causal(c) else {"ahead": 0},
     "causal-from-top-left": lambda c: {"query_positions": numpy.arange(len(c.q))},
     "own-key-hidden": lambda c: {"ahead": -1} if is_causal(c) else None,
     "next-key-seen": lambda c: {"ahead": 1} if is_causal(c) else None,
     "window-missing": if_has("behind", lambda c: {
         "behind": None, "ahead": None if c.config["ahead"] else c.config["ahead"]}),
-    "window-one-larger": windows(lambda n: n + 1),
-    "window-one-smaller": windows(lambda n: n - 1),
+    "window-one-more": windows(lambda n: n + 1),
+    "window-one-less": windows(lambda n: n - 1),
     "window-on-both-sides": if_has("behind", lambda c: {"ahead": c.config["behind"]}),
     "window-doubled": windows(lambda n: 2 * n),
     "window-halved": windows(lambda n: n // 2),
     "chunk-missing": if_has("chunk", lambda c: {"chunk": None}),
     "window-for-chunk": if_has("chunk", lambda c: {"behind": c.config["chunk"] - 1, "chunk": None}),
-    "both-ways-missing": if_has("blocks", lambda c: {"blocks": None}),
+    "image-causal": if_has("blocks", lambda c: None if c.config["both_ways"] == "prefix" else
+                           {"blocks": None}),
+    "prefix-causal": if_has("blocks", lambda c: {"blocks": None} if c.config["both_ways"] ==
+                            "prefix" else None),
     "images-joined": if_has("blocks", lambda c: {"blocks": numpy.minimum(c.config["blocks"], 1)}),
-    "window-cuts-images": if_has("behind", lambda c: {"both_ways": "image_within_window"}),
-    "images-beyond-window": if_has("blocks", lambda c: {"both_ways": "image"}),
+    "image-cut-by-window": if_has("behind", lambda c: {"both_ways": "image_within_window"}),
+    "image-past-window": if_has("blocks", lambda c: {"both_ways": "image"}),
     "padding-seen": if_has("valid", lambda c: {"valid": None}),
     "documents-mixed": if_has("documents", mixed),
     "mask-missing": if_has("bias", lambda c: {"bias": None}),
@@ -1109,6 +1119,72 @@ def attention_verdict(case, attend, precision):
         if fits:
             return Verdict(case.name, "wrong", min(fits, key=lambda fit: fit[0])[1], says)
     return Verdict(case.name, "wrong", (), says)
+
+
+# ---- Architectures
+
+
+def architectures(file=None):
+    """What is known of each, by kind and name: architectures.json."""
+    file = pathlib.Path(file or pathlib.Path(__file__).parent / "architectures.json")
+    return json.loads(file.read_text())
+
+
+class LayoutCase:
+    """What layout_of gets, the name of an architecture and its kind, and what it must answer."""
+
+    function = "layout_of"
+
+    def __init__(self, kind, architecture, layout):
+        self.kind, self.architecture, self.layout = kind, architecture, layout
+        self.name = f"{kind} {architecture}"
+
+    def __str__(self):
+        return self.name
+
+
+def layout_cases(file=None):
+    """The cases of layout_of: all architectures that rotate."""
+    return [LayoutCase(kind, name, record["layout"])
+            for kind, records in architectures(file).items()
+            for name, record in records.items() if "layout" in record]
+
+
+def layout_verdict(case, layout_of, precision):
+    got = layout_of(case.architecture, case.kind)
+    if got is None:
+        return Verdict(case.name, "skipped", (), "layout_of gives None")
+    if got == case.layout:
+        return Verdict(case.name, "right")
+    known = got in ("halves", "interleaved")
+    says = f"layout_of gives {got}, must be {case.layout}"
+    return Verdict(case.name, "wrong", (f"{got}-for-{case.layout}",) if known else (), says)
+
+
+def architecture_case(kind, name, file=None):
+    """Plain RoPE as an architecture has it, which rotate is told by name alone."""
+    record = architectures(file)[kind].get(name)
+    if record is None or "layout" not in record:
+        raise KeyError(f"{name} must be the {kind} of an architecture that rotates")
+    dims = record["rotary_dims"]
+    rotary = dims.get("dims") or (2 * int(16 * dims["part"]) if "part" in dims else 16)
+    head = 2 * rotary if "part" not in dims else 32
+    if record["block"] not in ("first", "last"):
+        raise KeyError(f"{name} must rotate one block of a head")
+    first = head - rotary if record["block"] == "last" else 0
+    base = record["base"]["default"] or 10000
+    positions = [0, 1, 2, 7, 1000]
+    pairs = (halves if record["layout"] == "halves" else interleaved)(first, rotary)
+    x = numpy.random.default_rng(1).integers(1, 32, (len(positions), head)) / 16
+    data = {"name": f"{kind} {name}", kind: name, "head_dim": head, "rotary_dim": rotary,
+            "rope_parameters": {"rope_type": "default", "rope_theta": base},
+            "first_dim": first, "layout": record["layout"], "pairs": pairs.tolist(),
+            "inv_freq": series(base, rotary, rotary // 2).tolist(), "attention_factor": 1,
+            "positions": positions, "input": x.tolist(), "rotated": x.tolist()}
+    case = Case(json.dumps(data))
+    case.rotated, case.hidden = right(case).rotate(x), ("layout", "first_dim")
+    case.config[kind] = name
+    return case
 
 
 # What each mistake is.
@@ -1210,26 +1286,27 @@ SAYS = {
     "cap-after-mask": "scores are capped after the mask: what it hides counts as -cap",
     "cap-before-scale": "scores are capped before they are scaled",
     "cap-on-padding": "keys that fill up a tile count as scores of -cap",
-    "groups-modulo": "head h reads kv head h % kv_heads where h / (heads / kv_heads) is meant",
+    "groups-by-turns": "head h reads kv head h % kv_heads where h / (heads / kv_heads) is meant",
     "first-kv-head": "all heads read the first kv head",
-    "causal-missing": "queries see later keys",
-    "causal-for-both": "queries see no later keys where they must",
+    "both-sides-for-causal": "queries see later keys",
+    "causal-for-both-sides": "queries see no later keys where they must",
     "causal-from-top-left": "queries are taken for the first tokens where they are the last",
     "own-key-hidden": "a query does not see its own key",
     "next-key-seen": "a query sees the key after its own",
     "window-missing": "the window is ignored",
-    "window-one-larger":
+    "window-one-more":
         "the window is one key too long: its length counts keys beside the query's own",
-    "window-one-smaller": "the window is one key too short",
+    "window-one-less": "the window is one key too short",
     "window-on-both-sides": "the window has its length on both sides of the query",
     "window-doubled": "the window is twice as long: its length counts each side",
     "window-halved": "the window is half as long: its length counts both sides",
     "chunk-missing": "chunks are ignored",
     "window-for-chunk": "a sliding window where chunks are meant",
-    "both-ways-missing": "images or the prompt are causal",
+    "image-causal": "tokens of an image do not see its later ones",
+    "prefix-causal": "tokens of the prompt do not see its later ones",
     "images-joined": "tokens of all images see each other",
-    "window-cuts-images": "tokens of an image do not see it beyond the window",
-    "images-beyond-window": "tokens of an image see it beyond the window",
+    "image-cut-by-window": "tokens of an image do not see it beyond the window",
+    "image-past-window": "tokens of an image see it beyond the window",
     "padding-seen": "padding is seen",
     "documents-mixed": "packed sequences see each other",
     "mask-missing": "the given mask is ignored",
@@ -1285,6 +1362,10 @@ def main():
     parser.add_argument("--precision", choices=UNITS, default="float32", help="of stored heads")
     parser.add_argument("--accept", action="append", default=[], metavar="MISTAKE",
                         help="the name of a mistake that is meant")
+    parser.add_argument("--architecture", action="append", default=[], metavar="NAME",
+                        help="check rotate as this general.architecture of GGUF has it, instead")
+    parser.add_argument("--model-type", action="append", default=[], metavar="NAME",
+                        help="the same of a model_type of config.json")
     parser.add_argument("--all", action="store_true", help="print cases that are right, too")
     parser.add_argument("--list-mistakes", action="store_true", help="print what can be named")
     o = parser.parse_args()
@@ -1298,9 +1379,14 @@ def main():
         functions = functions_of(o.engine, parser)
         folders = [pathlib.Path(o.cases).parent / name if o.cases else None
                    for name in ("steps", "attention")]
-        found = cases(o.cases) + step_cases(folders[0]) + attention_cases(folders[1])
-    except (OSError, AttributeError) as error:
-        parser.error(str(error))
+        table = pathlib.Path(o.cases).parent / "architectures.json" if o.cases else None
+        found = [architecture_case(kind, name, table)
+                 for kind, names in zip(KINDS, (o.model_type, o.architecture)) for name in names]
+        if not found:
+            found = cases(o.cases) + step_cases(folders[0]) + attention_cases(folders[1])
+            found += layout_cases(table) if functions["layout_of"] else []
+    except (OSError, AttributeError, KeyError) as error:
+        parser.error(str(error.args[0] if isinstance(error, KeyError) else error))
     found = [verdict(case, functions[case.function], o.precision, o.accept) for case in found]
     for one in found:
         if o.all or one.status == "wrong":

@@ -110,9 +110,16 @@ def test_names_are_those_of_the_programs():
     mine = set(conformance.MISTAKES) | set(conformance.LOOSE)
     rotary, verdict = names("conformance/rotary_mistakes.cpp"), names("verdict/mistakes.cpp")
     assert rotary <= mine, rotary - mine
-    of_scores = {"score-factor-missing", "nope-rotated", "alibi-missing", "one-series-of-slopes"}
-    assert verdict - mine == {"theta-lost"} | of_scores, verdict - mine
+    mine_of_scores = set(conformance.ATTENTION_MISTAKES)
+    of_layers = {"theta-lost", "nope-rotated"}
+    assert verdict - mine - mine_of_scores == of_layers, verdict - mine - mine_of_scores
     assert mine <= rotary | verdict, mine - rotary - verdict
+    of_scores = names("verdict/attention_mistakes.cpp")
+    shared = {"window-missing", "window-one-more", "window-one-less", "window-doubled",
+              "chunk-missing", "causal-for-both-sides", "both-sides-for-causal", "image-causal",
+              "image-cut-by-window", "image-past-window", "prefix-causal", "cap-missing",
+              "cap-after-mask", "sinks-missing", "score-factor-missing", "groups-by-turns"}
+    assert shared <= of_scores & mine_of_scores, shared - (of_scores & mine_of_scores)
 
 
 def test_no_key_is_blamed_that_the_engine_honours():
@@ -242,12 +249,12 @@ def test_mistakes_planted_in_the_sample_are_named():
     windows = {case.name for case in ATTENTION if "sliding_window" in case.config}
     assert len(capped) == 3 and len(windows) == 6
     expect(numpy_engine.cap_on_padding, capped, "cap-on-padding")
-    expect(numpy_engine.window_is_behind, windows, "window-one-larger")
+    expect(numpy_engine.window_is_behind, windows, "window-one-more")
     expect(with_config(lambda c: {"sinks": numpy.full(4, -numpy.inf)} if "sinks" in c else {}),
            {"sinks", "sinks-and-window"}, "sinks-missing")
     expect(with_config(lambda c: {"ahead": 0}),
            {"encoder", "padding-on-the-right", "window-both-sides", "window-uneven",
-            "alibi-both-sides"}, "causal-for-both")
+            "alibi-both-sides"}, "causal-for-both-sides")
     expect(lambda q, k, v, config: numpy_engine.attend(
         q, k[:, :1].repeat(k.shape[1], 1), v[:, :1].repeat(k.shape[1], 1), config),
         {case.name for case in ATTENTION if case.k.shape[1] > 1}, "first-kv-head")
@@ -255,7 +262,41 @@ def test_mistakes_planted_in_the_sample_are_named():
         q, numpy.tile(k, (1, q.shape[1] // k.shape[1], 1)),
         numpy.tile(v, (1, q.shape[1] // k.shape[1], 1)), config),
         {case.name for case in ATTENTION if 1 < case.k.shape[1] < case.q.shape[1]},
-        "groups-modulo")
+        "groups-by-turns")
+
+
+def test_an_architecture_with_the_other_layout_is_named():
+    cases = conformance.layout_cases()
+    assert len(cases) > 250
+    known = {case.name for case in cases
+             if case.architecture in numpy_engine.LAYOUTS[case.kind]}
+    assert len(known) == sum(map(len, numpy_engine.LAYOUTS.values())), known
+
+    def wrong(layout_of):
+        found = [conformance.verdict(case, layout_of) for case in cases]
+        assert {one.case for one in found if one.status != "skipped"} == known
+        return {one.case: one.mistakes for one in found if one.status == "wrong"}
+
+    assert wrong(numpy_engine.layout_of) == {}
+    slipped = known - {"general.architecture llama"}  # ik_llama.cpp#2290
+    assert wrong(numpy_engine.all_interleaved) == dict.fromkeys(slipped,
+                                                                ("interleaved-for-halves",))
+    found = conformance.verdict(cases[0], lambda *_: "neox")
+    assert found.status == "wrong" and not found.mistakes and "gives neox" in str(found)
+
+    for case in cases:  # the same of rotate, which has the name alone
+        try:
+            one = conformance.architecture_case(case.kind, case.architecture)
+        except KeyError as error:
+            assert "must rotate one block of a head" in str(error), str(error)
+            continue
+        right = conformance.verdict(one, numpy_engine.rotate)
+        other = conformance.verdict(one, numpy_engine.other_table)
+        if case.name in known:
+            assert right.status == "right", str(right)
+            assert (other.mistakes == ("interleaved-for-halves",)) == (case.name in slipped)
+        else:
+            assert right.status == other.status == "skipped", (str(right), str(other))
 
 
 def test_two_mistakes_of_attention_are_named_together():
@@ -264,7 +305,7 @@ def test_two_mistakes_of_attention_are_named_together():
 
     case = next(case for case in ATTENTION if case.name == "window")
     found = conformance.verdict(case, attend)
-    assert found.mistakes == ("scale-missing", "window-one-larger"), str(found)
+    assert found.mistakes == ("scale-missing", "window-one-more"), str(found)
     found = conformance.verdict(case, lambda q, k, v, c: 3 * numpy_engine.attend(q, k, v, c))
     assert found.status == "wrong" and not found.mistakes, str(found)
     found = conformance.verdict(case, lambda q, *_: q[:2])
@@ -379,8 +420,14 @@ def test_the_command_says_it_by_its_exit_status():
     good, bad = run(engine), run(engine + ":all_halves")
     assert good.returncode == 0 and " 0 wrong" in good.stdout, good
     assert bad.returncode == 1 and "WRONG    model-glm-4-9b-chat: halves-for-" in bad.stdout, bad
+    slip = run(engine + ":other_table", "--architecture", "qwen3")
+    assert slip.returncode == 1 and slip.stdout.startswith(
+        "WRONG    general.architecture qwen3: interleaved-for-halves\n"), slip
+    assert run(engine, "--architecture", "qwen3", "--model-type", "llama").returncode == 0
+    unknown = run(engine, "--architecture", "nobody")
+    assert unknown.returncode == 2 and "nobody must be the general.architecture" in unknown.stderr
     window = run(engine + ":attend=window_is_behind")
-    assert window.returncode == 1 and "WRONG    window: window-one-larger" in window.stdout, window
+    assert window.returncode == 1 and "WRONG    window: window-one-more" in window.stdout, window
     for arguments in (["no.py"], [engine + ":no"], [engine, "--cases", "no"], ["no.txt"], [],
                       [engine + ":no=attend"]):
         assert run(*arguments).returncode == 2, arguments
@@ -398,6 +445,11 @@ def test_the_page_shows_what_is_said():
         says = str(conformance.verdict(case, rotate))
         assert says in page, says
     assert f"all {len(CASES) - len(SKIPPED)} cases" in page
+
+    for name, attend in (("window", numpy_engine.window_is_behind),
+                         ("cap-65-keys", numpy_engine.cap_on_padding)):
+        says = str(conformance.verdict(next(c for c in ATTENTION if c.name == name), attend))
+        assert says in page, says
 
     def even(x, config):
         return numpy_engine.encode(x, {**config, "format": "q8_0_avx2"})

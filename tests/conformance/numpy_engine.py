@@ -100,7 +100,29 @@ def axis_of_pair(p, pairs):
     return axis
 
 
-def engine(layout=None, theta=None, angles=numpy.float64):
+LAYOUTS = {
+    "model_type": dict.fromkeys(("llama", "qwen2", "qwen3", "gemma3_text", "gpt_oss"), "halves"),
+    # llama.cpp writes the rows of Llama's projections in another order, so that its pairs are
+    # neighbours.
+    "general.architecture": {"llama": "interleaved", **dict.fromkeys(
+        ("qwen2", "qwen3", "qwen3moe", "gemma2", "gemma3", "gemma4", "phi3", "gptneox", "falcon",
+         "mellum", "gpt-oss"), "halves")},
+}
+
+
+def layout_of(name, kind):
+    return LAYOUTS[kind].get(name)
+
+
+def all_interleaved(name, kind):  # ik_llama.cpp#2290, for 39 architectures
+    return "interleaved" if name in LAYOUTS[kind] else None
+
+
+def architecture_of(config):
+    return next((config[kind], kind) for kind in LAYOUTS if kind in config)
+
+
+def engine(layout=None, theta=None, angles=numpy.float64, table=layout_of):
     """rotate(x, positions, config): right, or with one layout, one base, or angles in float32."""
 
     def rotate(x, positions, config):
@@ -111,8 +133,11 @@ def engine(layout=None, theta=None, angles=numpy.float64):
         if "mrope_section" in config["rope_parameters"]:
             at = positions[:, axis_of_pair(config["rope_parameters"], len(inv_freq))]
         angle = (at.astype(angles) * inv_freq.astype(angles)).astype(numpy.float64)
-        first, dims = config["first_dim"], config["rotary_dim"]
-        if (layout or config["layout"]) == "halves":
+        first, dims = config.get("first_dim", 0), config["rotary_dim"]
+        of_case = config.get("layout") or table(*architecture_of(config))
+        if of_case is None:
+            raise NotImplementedError(architecture_of(config)[0])
+        if (layout or of_case) == "halves":
             a, b = slice(first, first + dims // 2), slice(first + dims // 2, first + dims)
         else:
             a, b = slice(first, first + dims, 2), slice(first + 1, first + dims, 2)
@@ -130,6 +155,7 @@ rotate = engine()
 all_halves = engine(layout="halves")
 theta_lost = engine(theta=10000)
 float_angles = engine(angles=numpy.float32)
+other_table = engine(table=all_interleaved)
 
 
 # ---- Attention
