@@ -176,8 +176,9 @@ std::map<std::string, std::string> const expected{
      "window-in-all-layers"},
     {"gemma-4-31b",
      "frequencies-of-other-layers score-factor-missing groups-modulo window-missing "
-     "window-one-larger window-one-smaller window-on-both-sides masks-of-next-layers theta-lost "
-     "partial-for-p-rope pairs-of-partial p-rope-ignored window-in-all-layers"},
+     "window-one-larger window-one-smaller window-on-both-sides masks-of-next-layers "
+     "causal-missing both-ways-missing images-beyond-window theta-lost partial-for-p-rope "
+     "pairs-of-partial p-rope-ignored window-in-all-layers images-in-all-layers"},
     {"gemma-4-31b.gguf",
      "score-factor-missing groups-modulo window-missing window-one-larger window-one-smaller "
      "window-on-both-sides masks-of-next-layers theta-lost frequencies-of-other-layers "
