@@ -68,7 +68,7 @@ made scale_of_unrotated_dims(model_description const&, layer_description const& 
   return divided_by(layer, before, "the dims that do not rotate");
 }
 
-made groups_by_turns(model_description const&, layer_description const& layer) {
+made groups_modulo(model_description const&, layer_description const& layer) {
   auto const keys = layer.key_heads;
   if (keys < 2 || layer.heads <= keys || layer.heads % keys != 0) return {};
   return changed(layer, measure::heads,
@@ -161,14 +161,20 @@ made window_of(layer_description const& layer, std::size_t window) {
                       "the window has " + shown_window(layer, window) + ", not " +
                           std::to_string(*layer.window - has_two_sides(layer)));
 }
-made window_one_more(model_description const&, layer_description const& layer) {
+made window_one_larger(model_description const&, layer_description const& layer) {
   return layer.window ? window_of(layer, *layer.window + 1) : std::nullopt;
 }
-made window_one_less(model_description const&, layer_description const& layer) {
+made window_one_smaller(model_description const&, layer_description const& layer) {
   return layer.window && *layer.window > 1 ? window_of(layer, *layer.window - 1) : std::nullopt;
 }
 made window_doubled(model_description const&, layer_description const& layer) {
   return has_two_sides(layer) ? window_of(layer, 2 * *layer.window - 1) : std::nullopt;
+}
+
+made window_on_both_sides(model_description const&, layer_description const& layer) {
+  if (!layer.window || layer.ahead != 0) return {};
+  return changed(layer, measure::keys, "the window lies on both sides of the query",
+                 [](auto& x) { x.ahead = *x.window - 1; });
 }
 
 bool is_limited(layer_description const& layer) { return layer.window || layer.chunk; }
@@ -210,7 +216,7 @@ made chunk_missing(model_description const&, layer_description const& layer) {
       [](auto& x) { x.chunk.reset(); });
 }
 
-made causal_for_both_sides(model_description const&, layer_description const& layer) {
+made causal_for_both(model_description const&, layer_description const& layer) {
   if (layer.ahead == 0) return {};
   return changed(layer, measure::keys, "later keys are hidden, where these layers see both sides",
                  [](auto& x) { x.ahead = 0; });
@@ -220,7 +226,7 @@ std::string shown_blocks(both_ways which) {
   return which == both_ways::prefix ? "those of the prompt" : "those of one image";
 }
 
-made both_sides_for_causal(model_description const&, layer_description const& layer) {
+made causal_missing(model_description const&, layer_description const& layer) {
   if (layer.both_ways == both_ways::none || layer.ahead != 0) return {};
   return changed(layer, measure::keys,
                  "all tokens see later ones, where " + shown_blocks(layer.both_ways) + " alone do",
@@ -236,24 +242,22 @@ made with_blocks(layer_description const& layer, both_ways which, std::string co
 bool sees_images(layer_description const& layer) {
   return layer.both_ways == both_ways::image || layer.both_ways == both_ways::image_within_window;
 }
-made image_causal(model_description const&, layer_description const& layer) {
-  if (!sees_images(layer)) return {};
-  return with_blocks(layer, both_ways::none, "later tokens of one image are hidden");
+made both_ways_missing(model_description const&, layer_description const& layer) {
+  if (layer.both_ways == both_ways::none) return {};
+  return with_blocks(layer, both_ways::none,
+                     std::string("later tokens of ") +
+                         (sees_images(layer) ? "one image" : "the prompt") + " are hidden");
 }
-made prefix_causal(model_description const&, layer_description const& layer) {
-  if (layer.both_ways != both_ways::prefix) return {};
-  return with_blocks(layer, both_ways::none, "later tokens of the prompt are hidden");
-}
-made image_past_window(model_description const&, layer_description const& layer) {
+made images_beyond_window(model_description const&, layer_description const& layer) {
   if (layer.both_ways != both_ways::image_within_window || !layer.window) return {};
   return with_blocks(layer, both_ways::image, "an image's tokens see each other past the window");
 }
-made image_cut_by_window(model_description const&, layer_description const& layer) {
+made window_cuts_images(model_description const&, layer_description const& layer) {
   if (layer.both_ways != both_ways::image || !layer.window) return {};
   return with_blocks(layer, both_ways::image_within_window,
                      "the window cuts an image, where its tokens all see each other");
 }
-made image_in_all_layers(model_description const& model, layer_description const& layer) {
+made images_in_all_layers(model_description const& model, layer_description const& layer) {
   bool const is_causal = layer.both_ways == both_ways::none && layer.ahead == 0;
   auto const* const other = is_causal ? other_kind(model, layer, sees_images) : nullptr;
   if (other == nullptr) return {};
@@ -272,7 +276,7 @@ std::vector<known_mistake> const& attention_mistakes() {
       {"scale-of-other-dims",
        {"ollama/ollama#13893", "NVIDIA/Megatron-LM#1501"},
        scale_of_unrotated_dims},
-      {"groups-by-turns", {"onnx/onnx#7274", "HazyResearch/HipKittens#22"}, groups_by_turns},
+      {"groups-modulo", {"onnx/onnx#7274", "HazyResearch/HipKittens#22"}, groups_modulo},
       {"temperature-missing",
        {"antonellof/ferrox#213", "AI-Hypercomputer/maxtext#1611"},
        temperature_missing},
@@ -284,33 +288,34 @@ std::vector<known_mistake> const& attention_mistakes() {
       {"sinks-with-values", {}, sinks_with_values},
       {"sinks-in-all-layers", {}, sinks_in_all_layers},
       {"window-missing", {"Lightning-AI/litgpt#1598", "proger/hippogriff#7"}, window_missing},
-      {"window-one-more",
+      {"window-one-larger",
        {"NVIDIA-NeMo/Megatron-Bridge#2656", "sgl-project/sglang#26147"},
-       window_one_more},
-      {"window-one-less", {"lightseekorg/tokenspeed#578"}, window_one_less},
+       window_one_larger},
+      {"window-one-smaller", {"lightseekorg/tokenspeed#578"}, window_one_smaller},
       {"window-doubled",
        {"keras-team/keras-hub#2518", "huggingface/transformers#39408"},
        window_doubled},
+      {"window-on-both-sides", {"ModelTC/LightLLM#1311"}, window_on_both_sides},
       {"window-in-all-layers",
        {"vllm-project/vllm#21863", "InternLM/lmdeploy#3772"},
        window_in_all_layers},
       {"masks-of-next-layers", {"NVIDIA-NeMo/Megatron-Bridge#4875"}, masks_of_next_layers},
       {"chunk-missing", {"vllm-project/vllm-gaudi#809"}, chunk_missing},
-      {"causal-for-both-sides",
+      {"causal-for-both",
        {"huggingface/sentence-transformers#3725", "sgl-project/sglang#35434"},
-       causal_for_both_sides},
-      {"both-sides-for-causal",
+       causal_for_both},
+      {"causal-missing",
        {"huggingface/transformers#30918", "unslothai/unsloth-zoo#963"},
-       both_sides_for_causal},
-      {"image-causal",
-       {"vllm-project/vllm-gaudi#1797", "huggingface/transformers#39389"},
-       image_causal},
-      {"prefix-causal", {"ggml-org/llama.cpp#7553"}, prefix_causal},
-      {"image-past-window", {"huggingface/transformers#46850"}, image_past_window},
-      {"image-cut-by-window", {"huggingface/transformers#38295"}, image_cut_by_window},
-      {"image-in-all-layers",
+       causal_missing},
+      {"both-ways-missing",
+       {"vllm-project/vllm-gaudi#1797", "huggingface/transformers#39389",
+        "ggml-org/llama.cpp#7553"},
+       both_ways_missing},
+      {"images-beyond-window", {"huggingface/transformers#46850"}, images_beyond_window},
+      {"window-cuts-images", {"huggingface/transformers#38295"}, window_cuts_images},
+      {"images-in-all-layers",
        {"ggml-org/llama.cpp#28318", "huggingface/transformers#46711"},
-       image_in_all_layers},
+       images_in_all_layers},
   };
   return all;
 }

@@ -1,5 +1,5 @@
 // Mistakes that engines are known to make: each is another description of the same layers. Names
-// are those of examples/conformance where it knows the mistake.
+// are those of the conformance set where it knows the mistake.
 #pragma once
 
 #include <cstddef>

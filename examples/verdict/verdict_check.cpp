@@ -165,30 +165,32 @@ std::string names_of(verdicts::verdict const& found) {
 std::map<std::string, std::string> const expected{
     {"llama-2-7b", ""},
     {"gpt2", ""},
-    {"t5-small", "score-factor-missing causal-for-both-sides"},
+    {"t5-small", "score-factor-missing causal-for-both"},
     {"gpt-j-6b", "p-rope-for-partial partial-ignored halves-for-interleaved"},
-    {"llama-3.1-8b", "theta-lost rule-missing groups-by-turns"},
-    {"llama-3.1-8b.gguf", "theta-lost rule-missing halves-for-interleaved groups-by-turns"},
+    {"llama-3.1-8b", "theta-lost rule-missing groups-modulo"},
+    {"llama-3.1-8b.gguf", "theta-lost rule-missing halves-for-interleaved groups-modulo"},
     {"gemma-3-27b",
-     "frequencies-of-other-layers score-factor-missing groups-by-turns window-missing "
-     "window-one-more window-one-less masks-of-next-layers both-sides-for-causal image-causal "
-     "image-cut-by-window theta-lost rule-missing window-in-all-layers"},
-    {"gemma-4-31b",
-     "frequencies-of-other-layers score-factor-missing groups-by-turns window-missing "
-     "window-one-more window-one-less masks-of-next-layers theta-lost partial-for-p-rope "
-     "pairs-of-partial p-rope-ignored window-in-all-layers"},
-    {"gemma-4-31b.gguf",
-     "score-factor-missing groups-by-turns window-missing window-one-more window-one-less "
-     "masks-of-next-layers theta-lost frequencies-of-other-layers partial-for-p-rope "
-     "pairs-of-partial p-rope-ignored window-in-all-layers"},
-    {"gpt-oss-20b",
-     "theta-lost rule-missing factor-missing ramp-rounded groups-by-turns sinks-missing "
-     "sinks-with-values window-missing window-one-more window-one-less masks-of-next-layers "
+     "frequencies-of-other-layers score-factor-missing groups-modulo window-missing "
+     "window-one-larger window-one-smaller window-on-both-sides masks-of-next-layers "
+     "causal-missing both-ways-missing window-cuts-images theta-lost rule-missing "
      "window-in-all-layers"},
+    {"gemma-4-31b",
+     "frequencies-of-other-layers score-factor-missing groups-modulo window-missing "
+     "window-one-larger window-one-smaller window-on-both-sides masks-of-next-layers "
+     "causal-missing both-ways-missing images-beyond-window theta-lost partial-for-p-rope "
+     "pairs-of-partial p-rope-ignored window-in-all-layers images-in-all-layers"},
+    {"gemma-4-31b.gguf",
+     "score-factor-missing groups-modulo window-missing window-one-larger window-one-smaller "
+     "window-on-both-sides masks-of-next-layers theta-lost frequencies-of-other-layers "
+     "partial-for-p-rope pairs-of-partial p-rope-ignored window-in-all-layers"},
+    {"gpt-oss-20b",
+     "theta-lost rule-missing factor-missing ramp-rounded groups-modulo sinks-missing "
+     "sinks-with-values window-missing window-one-larger window-one-smaller window-on-both-sides "
+     "masks-of-next-layers window-in-all-layers"},
     {"qwen3.5-27b",
      "theta-lost p-rope-for-partial partial-ignored sections-for-alternating axes-ignored "
-     "groups-by-turns"},
-    {"qwen2-vl-7b", "theta-lost axes-ignored groups-by-turns"},
+     "groups-modulo"},
+    {"qwen2-vl-7b", "theta-lost axes-ignored groups-modulo"},
     {"deepseek-v3",
      "rule-missing halves-for-interleaved factor-of-plain-yarn score-factor-missing "
      "scale-of-padded-head scale-of-other-dims"},
@@ -196,8 +198,9 @@ std::map<std::string, std::string> const expected{
      "rule-missing halves-for-interleaved factor-of-plain-yarn score-factor-missing "
      "scale-of-padded-head scale-of-other-dims"},
     {"phi-4-mini",
-     "rule-missing p-rope-for-partial partial-ignored factor-missing other-list groups-by-turns"},
-    {"smollm3-3b", "theta-lost groups-by-turns nope-rotated"},
+     "rule-missing p-rope-for-partial partial-ignored factor-missing other-list groups-modulo "
+     "window-on-both-sides"},
+    {"smollm3-3b", "theta-lost groups-modulo nope-rotated"},
     {"mpt-7b", "alibi-missing"},
     {"baichuan2-13b", "alibi-missing one-series-of-slopes"},
     {"baichuan2-13b.gguf", "alibi-missing one-series-of-slopes"},

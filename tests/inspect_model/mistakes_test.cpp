@@ -189,7 +189,7 @@ TEST(mistakes, of_scores_and_masks_are_named_where_a_model_has_room_for_them) {
                           sliding_and_full);
   contrast const all[] = {
       {{"cap-missing", "cap-after-mask"}, gemma_2, gemma_3("")},
-      {{"groups-by-turns"},
+      {{"groups-modulo"},
        read("llama", R"("rope_theta": 10000.0, "num_key_value_heads": 2)"),
        read("llama", R"("rope_theta": 10000.0, "num_key_value_heads": 8)")},
       {{"score-factor-missing"},
@@ -200,19 +200,19 @@ TEST(mistakes, of_scores_and_masks_are_named_where_a_model_has_room_for_them) {
        llama_4(R"("no_rope_layers": [1, 0, 1, 0], )"),
        llama_4(R"("no_rope_layers": [1, 0, 1, 0], "attn_temperature_tuning": false, )")},
       {{"sinks-missing", "sinks-with-values"}, gpt_oss, gemma_2},
-      {{"window-missing", "window-one-more", "window-one-less"},
+      {{"window-missing", "window-one-larger", "window-one-smaller", "window-on-both-sides"},
        mistral,
        read("mistral", R"("rope_theta": 10000.0, "sliding_window": null)")},
       {{"window-in-all-layers", "masks-of-next-layers"}, gemma_2, mistral},
       {{"chunk-missing"}, llama_4(""), llama()},
-      {{"causal-for-both-sides", "window-doubled"},
+      {{"causal-for-both", "window-doubled"},
        gemma_3(R"("use_bidirectional_attention": true, )", false),
        gemma_3("", false)},
-      {{"image-causal", "both-sides-for-causal", "image-cut-by-window"}, gemma_3(""), mistral},
-      {{"image-causal", "image-past-window", "image-in-all-layers"},
+      {{"both-ways-missing", "causal-missing", "window-cuts-images"}, gemma_3(""), mistral},
+      {{"both-ways-missing", "images-beyond-window", "images-in-all-layers"},
        gemma_4("\"vision\""),
        gemma_4("null")},
-      {{"prefix-causal", "both-sides-for-causal"}, prompt_both_ways(), llama()},
+      {{"both-ways-missing", "causal-missing"}, prompt_both_ways(), llama()},
   };
   for (auto const& [mistakes, with, without] : all) {
     auto const found = named(with), other = named(without);
@@ -317,24 +317,17 @@ TEST(effects, of_masks_are_the_part_of_keys_that_are_wrong_or_missing) {
   prompt.both_ways = both_ways::prefix;
   auto capped = windowed;
   capped.score_cap = 50;
-  std::pair<layer_description, char const*> const cases[] = {{windowed, "window-missing"},
-                                                             {windowed, "window-one-more"},
-                                                             {windowed, "window-one-less"},
-                                                             {two_sides, "window-missing"},
-                                                             {two_sides, "window-one-more"},
-                                                             {two_sides, "window-one-less"},
-                                                             {two_sides, "window-doubled"},
-                                                             {two_sides, "causal-for-both-sides"},
-                                                             {encoder, "causal-for-both-sides"},
-                                                             {chunked, "chunk-missing"},
-                                                             {image, "image-causal"},
-                                                             {image, "image-cut-by-window"},
-                                                             {image, "both-sides-for-causal"},
-                                                             {cut, "image-past-window"},
-                                                             {cut, "image-causal"},
-                                                             {prompt, "prefix-causal"},
-                                                             {prompt, "both-sides-for-causal"},
-                                                             {capped, "cap-after-mask"}};
+  std::pair<layer_description, char const*> const cases[] = {
+      {windowed, "window-missing"},      {windowed, "window-one-larger"},
+      {windowed, "window-one-smaller"},  {windowed, "window-on-both-sides"},
+      {two_sides, "window-missing"},     {two_sides, "window-one-larger"},
+      {two_sides, "window-one-smaller"}, {two_sides, "window-doubled"},
+      {two_sides, "causal-for-both"},    {encoder, "causal-for-both"},
+      {chunked, "chunk-missing"},        {image, "both-ways-missing"},
+      {image, "window-cuts-images"},     {image, "causal-missing"},
+      {cut, "images-beyond-window"},     {cut, "both-ways-missing"},
+      {prompt, "both-ways-missing"},     {prompt, "causal-missing"},
+      {capped, "cap-after-mask"}};
   for (auto const& [layer, name] : cases) {
     auto const wrong = made(layer, name);
     ASSERT_TRUE(wrong) << name;
@@ -349,11 +342,11 @@ TEST(effects, of_masks_are_the_part_of_keys_that_are_wrong_or_missing) {
 TEST(effects, of_images_are_those_of_their_own_queries) {
   auto image = plain_layer();
   image.both_ways = both_ways::image;
-  auto const at = verdicts::effects_of(image, *made(image, "image-causal"));
+  auto const at = verdicts::effects_of(image, *made(image, "both-ways-missing"));
   EXPECT_NEAR(*at[1].keys, 1119 / 2.0 / 32'768, 1e-12);  // 1120 queries miss 559.5 on average
   auto prompt = plain_layer();
   prompt.both_ways = both_ways::prefix;
-  EXPECT_NEAR(*verdicts::effects_of(prompt, *made(prompt, "prefix-causal"))[2].keys,
+  EXPECT_NEAR(*verdicts::effects_of(prompt, *made(prompt, "both-ways-missing"))[2].keys,
               1119 / 2.0 / 1120, 1e-12);
 }
 
@@ -388,14 +381,14 @@ TEST(effects, of_factors_are_those_of_scores) {
 TEST(effects, of_groups_are_those_of_the_heads_that_read_other_keys) {
   auto layer = plain_layer();
   layer.heads = 8, layer.key_heads = 2;
-  auto const wrong = made(layer, "groups-by-turns");
+  auto const wrong = made(layer, "groups-modulo");
   ASSERT_TRUE(wrong);
   EXPECT_EQ(wrong->says, "head h reads the keys of head h % 2, not of h / 4");
   // 0 1 0 1 0 1 0 1 in place of 0 0 0 0 1 1 1 1: half of them, each as if by another key.
   EXPECT_NEAR(*verdicts::effects_of(layer, *wrong)[0].score, 1, 1e-12);
   for (auto const keys : {0u, 1u, 3u, 8u}) {  // not known, one for all, no groups, its own
     layer.key_heads = keys;
-    EXPECT_FALSE(made(layer, "groups-by-turns")) << keys;
+    EXPECT_FALSE(made(layer, "groups-modulo")) << keys;
   }
 }
 
