@@ -72,7 +72,7 @@ class Frequencies(unittest.TestCase):
         self.assertEqual((f.chunk, f.cap, f.sinks, f.both_ways), (None, None, False, None))
         self.assertAlmostEqual(f.inv_freq[-1], 500000.0 ** (-63 / 64) / 8, places=20)
         sliding = posenc.frequencies(MODELS / "gemma-3-27b.json", layer=0)
-        self.assertEqual((sliding.window, sliding.ahead, sliding.both_ways), (1024, 1, "image"))
+        self.assertEqual((sliding.window, sliding.ahead, sliding.both_ways), (1024, 1, "image_within_window"))
         self.assertIsNone(posenc.frequencies(MODELS / "command-r7b.json", layer=3))
 
     def test_given(self):

@@ -172,7 +172,7 @@ std::map<std::string, std::string> const expected{
     {"gemma-3-27b",
      "frequencies-of-other-layers score-factor-missing groups-modulo window-missing "
      "window-one-larger window-one-smaller window-on-both-sides masks-of-next-layers "
-     "causal-missing both-ways-missing window-cuts-images theta-lost rule-missing "
+     "causal-missing both-ways-missing images-beyond-window theta-lost rule-missing "
      "window-in-all-layers"},
     {"gemma-4-31b",
      "frequencies-of-other-layers score-factor-missing groups-modulo window-missing "

@@ -124,8 +124,8 @@ typedef enum posenc1_layout {
 /** Tokens that see each other both ways where queries see no later keys else. */
 typedef enum posenc1_both_ways {
   POSENC1_NO_BLOCK = 0,
-  POSENC1_IMAGE = 1,               /**< of one image, also beyond the window (Gemma 3) */
-  POSENC1_IMAGE_WITHIN_WINDOW = 2, /**< of one image, no farther back than the window (Gemma 4) */
+  POSENC1_IMAGE = 1,               /**< of one image (full layers of Gemma 3) */
+  POSENC1_IMAGE_WITHIN_WINDOW = 2, /**< the same, no farther back than the window (Gemma 3, 4) */
   POSENC1_PREFIX = 3               /**< of the prompt (PaliGemma) */
 } posenc1_both_ways;
 

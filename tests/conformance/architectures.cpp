@@ -258,7 +258,7 @@ object visibility_of(model_family const& f, format of) {
   if (!causal_key.empty() && f.sides == side_rule::before) made.add("key", causal_key);
   auto const ways = f.sides == side_rule::both_by_word ? both_ways::image_within_window : f.within;
   if (ways != both_ways::none)
-    made.add("both_ways", ways == both_ways::image                 ? "image"
+    made.add("both_ways", ways == both_ways::image ? "image, in sliding layers within the window"
                           : ways == both_ways::image_within_window ? "image_within_window"
                                                                    : "prefix");
   if (f.chunked_where_rotated) made.add("chunks", "in layers that rotate");

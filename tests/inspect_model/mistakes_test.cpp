@@ -172,6 +172,11 @@ model_description gemma_3(std::string const& more, bool has_images = true) {
       "config.json");
 }
 model_description llama() { return read("llama", R"("rope_theta": 10000.0)"); }
+model_description images_beyond_windows() {
+  auto model = gemma_3("");
+  for (auto& kind : model.kinds) kind.both_ways = both_ways::image;
+  return model;
+}
 model_description prompt_both_ways() {
   auto model = llama();
   model.kinds[0].both_ways = both_ways::prefix;
@@ -208,7 +213,8 @@ TEST(mistakes, of_scores_and_masks_are_named_where_a_model_has_room_for_them) {
       {{"causal-for-both", "window-doubled"},
        gemma_3(R"("use_bidirectional_attention": true, )", false),
        gemma_3("", false)},
-      {{"both-ways-missing", "causal-missing", "window-cuts-images"}, gemma_3(""), mistral},
+      {{"both-ways-missing", "causal-missing", "images-beyond-window"}, gemma_3(""), mistral},
+      {{"window-cuts-images"}, images_beyond_windows(), gemma_3("")},
       {{"both-ways-missing", "images-beyond-window", "images-in-all-layers"},
        gemma_4("\"vision\""),
        gemma_4("null")},

@@ -122,8 +122,8 @@ struct index_heads {
 /// Tokens that see each other both ways where queries see no later keys else.
 enum class both_ways {
   none,
-  image,                ///< of one image, also beyond the window (Gemma 3)
-  image_within_window,  ///< of one image, no farther back than the window (Gemma 4)
+  image,                ///< of one image (full layers of Gemma 3)
+  image_within_window,  ///< the same, no farther back than the window (Gemma 3 and 4)
   prefix                ///< of the prompt (PaliGemma)
 };
 

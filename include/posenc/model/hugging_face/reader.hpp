@@ -60,15 +60,19 @@ class hugging_face_reader : public hugging_face_layers {
     return family.sides == both || word_of_sides() == "all";
   }
   both_ways both_ways_in(std::string_view type) {
+    using enum both_ways;
+    bool const slides = type == sliding_attention;
     if (word_of_sides() == "vision") {
       note(
           "transformers 5.12 shows tokens of one image to each other in full_attention too, and "
           "beyond the window.");
-      return type == sliding_attention ? both_ways::image_within_window : both_ways::none;
+      return slides ? image_within_window : none;
     }
     bool const is_off =
-        path().empty() || (family.within == both_ways::prefix && flag(use_bidirectional) == false);
-    return is_off ? both_ways::none : family.within;
+        path().empty() || (family.within == prefix && flag(use_bidirectional) == false);
+    if (is_off || family.within != image || !slides) return is_off ? none : family.within;
+    note("transformers up to 5.12 shows tokens of one image to each other beyond the window.");
+    return image_within_window;
   }
   std::size_t chunk() { return count_or("attention_chunk_size", most_tokens, 8192); }
 
