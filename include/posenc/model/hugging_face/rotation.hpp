@@ -112,9 +112,11 @@ class hugging_face_rotation : image_rotation {
       return layer_.partial;
     }
     if (auto const inside = in_range(keys_, "partial_rotary_factor")) return inside;
-    auto const outside = config_.agreed(
-        {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"}, in_range);
-    if (outside) return outside;
+    auto const outside = [&] {
+      return config_.agreed(
+          {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"}, in_range);
+    };
+    if (auto const given = is_nested_ ? std::nullopt : outside()) return given;
     bool const is_given_in_dims =
         config_.has("rotary_dim") || config_.has("qk_rope_head_dim") || family_.rotary_dim != 0;
     if (family_.partial == 1 || is_given_in_dims) return {};
