@@ -115,10 +115,10 @@ def test_names_are_those_of_the_programs():
     assert verdict - mine - mine_of_scores == of_layers, verdict - mine - mine_of_scores
     assert mine <= rotary | verdict, mine - rotary - verdict
     of_scores = names("verdict/attention_mistakes.cpp")
-    shared = {"window-missing", "window-one-more", "window-one-less", "window-doubled",
-              "chunk-missing", "causal-for-both-sides", "both-sides-for-causal", "image-causal",
-              "image-cut-by-window", "image-past-window", "prefix-causal", "cap-missing",
-              "cap-after-mask", "sinks-missing", "score-factor-missing", "groups-by-turns"}
+    shared = {"window-missing", "window-one-larger", "window-one-smaller", "window-doubled",
+              "chunk-missing", "causal-for-both", "causal-missing", "both-ways-missing",
+              "window-cuts-images", "images-beyond-window", "cap-missing",
+              "cap-after-mask", "sinks-missing", "score-factor-missing", "groups-modulo"}
     assert shared <= of_scores & mine_of_scores, shared - (of_scores & mine_of_scores)
 
 
@@ -249,12 +249,12 @@ def test_mistakes_planted_in_the_sample_are_named():
     windows = {case.name for case in ATTENTION if "sliding_window" in case.config}
     assert len(capped) == 3 and len(windows) == 6
     expect(numpy_engine.cap_on_padding, capped, "cap-on-padding")
-    expect(numpy_engine.window_is_behind, windows, "window-one-more")
+    expect(numpy_engine.window_is_behind, windows, "window-one-larger")
     expect(with_config(lambda c: {"sinks": numpy.full(4, -numpy.inf)} if "sinks" in c else {}),
            {"sinks", "sinks-and-window"}, "sinks-missing")
     expect(with_config(lambda c: {"ahead": 0}),
            {"encoder", "padding-on-the-right", "window-both-sides", "window-uneven",
-            "alibi-both-sides"}, "causal-for-both-sides")
+            "alibi-both-sides"}, "causal-for-both")
     expect(lambda q, k, v, config: numpy_engine.attend(
         q, k[:, :1].repeat(k.shape[1], 1), v[:, :1].repeat(k.shape[1], 1), config),
         {case.name for case in ATTENTION if case.k.shape[1] > 1}, "first-kv-head")
@@ -262,7 +262,7 @@ def test_mistakes_planted_in_the_sample_are_named():
         q, numpy.tile(k, (1, q.shape[1] // k.shape[1], 1)),
         numpy.tile(v, (1, q.shape[1] // k.shape[1], 1)), config),
         {case.name for case in ATTENTION if 1 < case.k.shape[1] < case.q.shape[1]},
-        "groups-by-turns")
+        "groups-modulo")
 
 
 def test_an_architecture_with_the_other_layout_is_named():
@@ -305,7 +305,7 @@ def test_two_mistakes_of_attention_are_named_together():
 
     case = next(case for case in ATTENTION if case.name == "window")
     found = conformance.verdict(case, attend)
-    assert found.mistakes == ("scale-missing", "window-one-more"), str(found)
+    assert found.mistakes == ("scale-missing", "window-one-larger"), str(found)
     found = conformance.verdict(case, lambda q, k, v, c: 3 * numpy_engine.attend(q, k, v, c))
     assert found.status == "wrong" and not found.mistakes, str(found)
     found = conformance.verdict(case, lambda q, *_: q[:2])
@@ -427,7 +427,7 @@ def test_the_command_says_it_by_its_exit_status():
     unknown = run(engine, "--architecture", "nobody")
     assert unknown.returncode == 2 and "nobody must be the general.architecture" in unknown.stderr
     window = run(engine + ":attend=window_is_behind")
-    assert window.returncode == 1 and "WRONG    window: window-one-more" in window.stdout, window
+    assert window.returncode == 1 and "WRONG    window: window-one-larger" in window.stdout, window
     for arguments in (["no.py"], [engine + ":no"], [engine, "--cases", "no"], ["no.txt"], [],
                       [engine + ":no=attend"]):
         assert run(*arguments).returncode == 2, arguments
