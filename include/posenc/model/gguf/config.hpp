@@ -159,9 +159,9 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
   }
   /// Heads of layers of one kind; 0 where these differ.
   std::size_t known_heads(layer_description const& kind, bool of_keys) const {
-    auto const all = heads(), found = of_keys ? key_heads().value_or(all) : all;
-    auto const first = found[kind.layers.front()];  // once: a list of all layers each time is slow
-    auto const is_first = [&](std::size_t layer) { return found[layer] == first; };
+    auto const all = heads(), each = of_keys ? key_heads().value_or(all) : all;
+    auto const first = each[kind.layers.front()];  // once: a list of all layers each time is slow
+    auto const is_first = [&](std::size_t layer) { return each[layer] == first; };
     return std::ranges::all_of(kind.layers, is_first) ? first : 0;
   }
   /// embedding_length / head_count, the default of head_dim.
