@@ -1371,6 +1371,9 @@ def main():
         return 0
     if o.engine is None:
         parser.error("must have an engine: FILE[:FUNCTION]")
+    for name in o.accept:
+        if name not in SAYS and not name.endswith("-without-effect"):
+            parser.error(f"--accept must be a name of --list-mistakes, got {name}")
     try:
         functions = functions_of(o.engine, parser)
         folders = [pathlib.Path(o.cases).parent / name if o.cases else None
@@ -1381,6 +1384,8 @@ def main():
         if not found:
             found = cases(o.cases) + step_cases(folders[0]) + attention_cases(folders[1])
             found += layout_cases(table) if functions["layout_of"] else []
+    except (ImportError, SyntaxError) as error:
+        parser.error(f"{o.engine}: {type(error).__name__}: {error}")
     except (OSError, AttributeError, KeyError) as error:
         parser.error(str(error.args[0] if isinstance(error, KeyError) else error))
     found = [verdict(case, functions[case.function], o.precision, o.accept) for case in found]
@@ -1390,6 +1395,8 @@ def main():
     statuses = [one.status for one in found]
     counts = (f"{statuses.count(s)} {s}" for s in ("right", "wrong", "accepted", "skipped"))
     print(f"{o.engine}, {o.precision}: {', '.join(counts)}")
+    if set(statuses) <= {"skipped"}:
+        parser.error(f"{o.engine} must have a function that a case can be checked by, all were skipped")
     return 1 if "wrong" in statuses else 0
 
 

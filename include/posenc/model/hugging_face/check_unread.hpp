@@ -26,7 +26,8 @@ inline constexpr std::string_view keys_of_some_families =
     "partial_rotary_factors"
     " qk_nope_head_dim qk_rope_head_dim alpha"
     // scores
-    " attn_logit_softcapping llama_4_scaling llama_4_scaling_beta swa_head_dim"
+    " attn_logit_softcapping llama_4_scaling llama_4_scaling_beta swa_head_dim short_mscale"
+    " long_mscale"
     " add_swa_attention_sink_bias add_full_attention_sink_bias";
 
 /// Looks for keys of `object`, and of objects within it, that nobody read, whose names say that
@@ -50,6 +51,7 @@ inline void check_unread(auto& config, json_object const& object, bool is_of_rop
                              contains(words_of(keys_that_act_elsewhere), key) ||
                              contains(words_of(config.family.without_effect), key) ||
                              (is_outside && contains(words_of(config.outside_without_effect), key));
+    if (key == "attention_types" && config.has("attention_layers")) continue;  // GPT-Neo
     if (is_known_so || unread.is_without_effect(found, value)) continue;
     object.require(!config.is_known || !object.is_hidden(key), key,
                    "say what is so anyway, because " + found.type + " does not read it");

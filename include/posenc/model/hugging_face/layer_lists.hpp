@@ -28,6 +28,8 @@ inline layer_types checked_layer_types(hugging_face_config& config, std::string_
       for (auto const& one : known_layer_types) (known += one) += ", ";
       refuse(config.where(), ": ", key, " must be among ", known, "got ", shown_json(json(type)));
     }
+    config.require(type != chunked_attention || config.family.chunked_where_rotated, key,
+                   "hold no chunked_attention for " + config.found.type);
     if (type == "attention" || type == "qwen_sparse_attention") type = full_attention;
   }
   return types;

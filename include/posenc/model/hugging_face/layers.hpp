@@ -79,7 +79,10 @@ class hugging_face_layers : public hugging_face_config {
              "sliding_window is given and layer_types is not: taken for every layer.");
     }
     auto const rotate = family.nope_slide ? rotated_by_keys() : std::vector(types.size(), false);
-    auto const first = limit == 0 ? 0 : count_or("max_window_layers", most_dims, limit);
+    auto const first = limit == 0 ? 0
+                       : has("max_window_layers")
+                           ? count_or_zero("max_window_layers", most_dims).value_or(0)
+                           : assumed("max_window_layers", limit);
     for (std::size_t i = 0; i < types.size(); ++i) {
       bool const slides = family.even_slide ? i < first && i % 2 == 0 : i >= first && !rotate[i];
       if (slides) types[i] = sliding_attention;

@@ -60,7 +60,8 @@ struct measured_families : family_words {
        .interleaved = true}),
       family("esm", none, {.keys = "position_embedding_type", .positions = learned_or_rotary,
        .sides = both_unless_decoder}),
-      family("mllama_text_model", none, {.keys = "cross_attention_layers", .base = 5e5}),
+      family("mllama_text_model", none, {.keys = "cross_attention_layers", .base = 5e5,
+       .needs_layer_types = true}),
       family("olmo_hybrid", token, {.needs_layer_types = true}),
       family("moonshine", none, {.note = "The decoder's layers; those of the encoder rotate alike"
        " and see both sides.", .is_decoder = true, .interleaved = true, .partial = 0.9}),

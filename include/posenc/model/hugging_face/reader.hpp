@@ -32,13 +32,14 @@ class hugging_face_reader : public hugging_face_layers {
   std::size_t known_heads(layer_description const& kind, bool of_keys) const {
     auto const number = [&](std::string const& name) -> std::size_t {
       auto const& given = peek(name);
-      return given.is_number_unsigned() ? given.get<std::size_t>() : 0;
+      return given.is_number_unsigned() && !is_hidden(name) ? given.get<std::size_t>() : 0;
     };
     if (peek("num_attention_heads_per_layer").is_array()) return 0;
     std::string const name = of_keys ? "num_key_value_heads" : "num_attention_heads";
     auto const own = kind.name.starts_with(sliding_attention) ? number("swa_" + name)
-                     : of_keys                                ? number("num_global_key_value_heads")
-                                                              : 0;
+                     : of_keys && peek("attention_k_eq_v") == true
+                         ? number("num_global_key_value_heads")
+                         : 0;
     return own != 0 ? own : number(name);
   }
 

@@ -72,13 +72,12 @@ class rope_rule : protected rope_record {
       auto const name = !family_.compressed ? layer_.type : is_compressed_ ? "compress" : "main";
       return rope->needed(rope->object(name), name, "be given for layers of " + layer_.type);
     }
-    config_.require(!rope || !family_.needs_nested_rope, newer ? "rope_parameters" : "rope_scaling",
+    bool const is_of_types = family_.needs_nested_rope || (newer && family_.local_base != 0);
+    config_.require(!rope || !is_of_types, newer ? "rope_parameters" : "rope_scaling",
                     "have an object for each type of layers of " + config_.found.type);
-    if (auto const types = config_.texts("yarn_only_types")) {  // Step
-      bool const is_full = types->size() == 1 && types->front() == full_attention;
-      config_.require(is_full && family_.scaled_if_full, "yarn_only_types",
-                      "be full_attention alone");
-    }
+    if (auto const types = config_.texts("yarn_only_types"))  // Step
+      config_.require(*types == layer_types{"full_attention"} && family_.scaled_if_full,
+                      "yarn_only_types", "be full_attention alone");
     if (!rope) return json_object(config_.whole(), config_.where() + ": rope_parameters").emptied();
     bool const for_full_layers_only =
         (has_local_base_ && !family_.local_scaled) || family_.scaled_if_full || family_.compressed;

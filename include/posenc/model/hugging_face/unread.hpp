@@ -231,7 +231,7 @@ class unread_key {
   /// use_rope, rope, rope_embeddings ...: what such a switch is about is the word alone.
   bool is_the_word() const {
     std::string_view rest = name_;
-    for (std::string_view const start : {"use_", "indexer_"})
+    for (std::string_view const start : {"use_", "indexer_", "is_"})
       if (rest.starts_with(start)) rest.remove_prefix(start.size());
     if (!rest.starts_with(word_)) return false;
     rest.remove_prefix(word_.size());
