@@ -85,7 +85,7 @@ class step {
     to.numbers(0, 0);
   };
 
-  // A head of a token as numbers, and the stride to the next head, if any; null without a slot.
+  // The numbers of a token's head, null without a slot, and the stride to the next head, or 0.
   template <class Heads>
   static auto numbers_at(Heads const& heads, std::size_t token, std::size_t head) noexcept {
     if constexpr (heads_of_numbers<Heads>) {

@@ -33,8 +33,8 @@ struct gguf_architectures : norm_rules {
   // clang-format off
   static constexpr model_family all[]{
       family("llama deci minicpm llama-embed", none, all_factors, {.interleaved = true}),
-      family("llama4", {.place = after, .query = "", .key = "", .where_rotated = true},
-       window | pair_factors, {.interleaved = true, .nope_every = 4, .chunked_where_rotated = true,
+      family("llama4", {.place = after, .query = "", .key = "", .where_rotated = true}, window |
+       pair_factors, {.interleaved = true, .nope_every = 4, .chunked_where_rotated = true,
        .nope_temperature = true}), family("chameleon", centred, 0, {.interleaved = true}),
       family("llada", none, 0, {.sides = both, .interleaved = true}),
       family("internlm2 xverse olmo arctic deepseek chatglm bailingmoe neo-bert", none, 0,
@@ -56,33 +56,35 @@ struct gguf_architectures : norm_rules {
        .full_at = first_of_each, .without_effect = "rope.freq_base_swa"}),
       family("nanbeige", unknown, loops, {.interleaved = true}),
       family("plm", none, 0, {.interleaved = true, .last_dims = true}),
-      family("deepseek2", none,
-       yarn_log_multiplier | temperature | temperature_length | latent_length, {.interleaved = true,
-       .last_dims = true, .mscale_on_scores = true, .mscale_is_all_dim = true}),
+      family("deepseek2", none, yarn_log_multiplier | temperature | temperature_length |
+       latent_length, {.interleaved = true, .last_dims = true, .mscale_on_scores = true,
+       .mscale_is_all_dim = true}),
       family("deepseek32", none, yarn_log_multiplier | index | latent_length, {.interleaved = true,
        .last_dims = true, .index = given_heads, .mscale_on_scores = true,
        .without_effect = "rope.dimension_sections"}),
-      family("deepseek4", {.query = "", .key = "kv_norm"},
-       window | compression | index | sink_tensors, {.note = "Values are the rotated keys: what"
-       " attention gives is rotated back at the position of the query.", .interleaved = true,
-       .scaled_if_full = true, .last_dims = true, .compressed = true,
-       .index = {.heads = given_heads.heads, .head_dim = given_heads.head_dim,
-       .chosen = given_heads.chosen, .key_stride = {"", 4}, .interleaved = true, .last_dims = true,
-       .layers = compressed_sparse_attention}, .sinks = true}),
+      family("deepseek4", {.query = "", .key = "kv_norm"}, window | compression | index |
+       sink_tensors, {.note = "Values are the rotated keys: what attention gives is rotated back at"
+       " the position of the query.", .interleaved = true, .scaled_if_full = true,
+       .last_dims = true, .compressed = true, .index = {.heads = given_heads.heads,
+       .head_dim = given_heads.head_dim, .chosen = given_heads.chosen, .key_stride = {"", 4},
+       .interleaved = true, .last_dims = true, .layers = compressed_sparse_attention},
+       .sinks = true}),
       family("deepseek2-ocr", none, 0, {.only_base = 1e4, .whole_head = true, .unscaled = true,
        .without_effect = "attention.sliding_window"}), family("olmoe minimax-m2", token),
-      family("mistral4", none,
-       yarn_log_multiplier | temperature | temperature_length | latent_length, {.interleaved = true,
-       .last_dims = true, .mscale_on_scores = true}), family("plamo2", own_weights),
+      family("mistral4", none, yarn_log_multiplier | temperature | temperature_length |
+       latent_length, {.interleaved = true, .last_dims = true, .mscale_on_scores = true}),
+      family("plamo2", own_weights),
       family("glm-dsa", none, latent_length, {.interleaved = true, .last_dims = true,
        .mscale_on_scores = true, .without_effect = "rope.dimension_sections"
        " attention.indexer.head_count attention.indexer.key_length attention.indexer.top_k"}),
       family("falcon falcon-h1 dbrx jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet qwen"
        " qwen2 qwen2moe phi2 plamo gemma starcoder2 gptneox codeshell orion nemotron jais2"
-       " seed_oss pangu-embedded", none), family("dream", none, 0, {.sides = both}), family("hunyuan-moe", {.place = after}),
+       " seed_oss pangu-embedded",
+       none), family("dream", none, 0, {.sides = both}), family("hunyuan-moe", {.place = after}),
       family("stablelm", {.of = norm_scope::centred, .optional = true}),
-      family("llada-moe rnd1", head, 0, {.sides = both}), family("qwen3 qwen3moe openelm bailingmoe2 dots1 lfm2moe grovemoe hy_v3",
-       head), family("talkie", {.of = norm_scope::own_weights, .place = after, .key = ""}),
+      family("llada-moe rnd1", head, 0, {.sides = both}),
+      family("qwen3 qwen3moe openelm bailingmoe2 dots1 lfm2moe grovemoe hy_v3", head),
+      family("talkie", {.of = norm_scope::own_weights, .place = after, .key = ""}),
       family("qwen3next", head, interval, {.full_every = 4, .others = no_attention}),
       family("phi3 phimoe", none, window | length_factors, {.slides = true, .window_is_off = true}),
       family("exaone", none, pair_factors), family("hunyuan-dense", {.place = after}, base_alpha),
@@ -107,7 +109,8 @@ struct gguf_architectures : norm_rules {
        " alone rotate here: the target model rotated the keys that they see.", .all_predict = true,
        .local_base = 1e4, .needs_layer_types = true, .scale_default = 1}),
       family("gemma-embedding", head, slides, {.sides = both, .local_base = 1e4,
-       .window_is = half_on_each_side, .full_every = 6}), family("afmoe", head, slides, {.full_every = 4, .nope_every = 4}),
+       .window_is = half_on_each_side, .full_every = 6}),
+      family("afmoe", head, slides, {.full_every = 4, .nope_every = 4}),
       family("modern-bert", none, slides, {.local_base = 1e4, .window_is = half_on_each_side,
        .full_every = 3, .full_at = first_of_each}),
       family("olmo2", token, window | pattern, {.scaled_if_full = true, .full_every = 4,
@@ -146,9 +149,9 @@ struct gguf_architectures : norm_rules {
       family("mpt", {.of = norm_scope::centred, .optional = true}, max_bias,
        {.positions = alibi_or_learned, .rotation = no_layer}),
       family("gpt2 starcoder bert", none, 0, {.positions = alibi_or_learned, .rotation = no_layer}),
-      family("t5 t5encoder", none, bucket_count, {.positions = buckets, .sides = both,
-       .note = "The encoder's layers; queries of the decoder see no later keys.",
-       .rotation = no_layer, .scale_default = 1}),
+      family("t5 t5encoder", none, bucket_count, {.positions = buckets, .sides = both, .note = "The"
+       " encoder's layers; queries of the decoder see no later keys.", .rotation = no_layer,
+       .scale_default = 1}),
   };
   // clang-format on
 

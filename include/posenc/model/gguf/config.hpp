@@ -157,7 +157,7 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
     auto const all = heads();
     return (of_keys ? key_heads().value_or(all) : all)[layer];
   }
-  /// Heads of layers of one kind; 0 where these differ.
+  /// The number of heads of a kind of layers; 0 if its layers differ.
   std::size_t known_heads(layer_description const& kind, bool of_keys) const {
     auto const all = heads(), each = of_keys ? key_heads().value_or(all) : all;
     auto const first = each[kind.layers.front()];  // once: a list of all layers each time is slow

@@ -7,7 +7,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// By the coordinates of a patch; halves, with the coordinate of each pair.
+/// Heads of images rotate by the coordinates of their patch. Pairs are halves, each of one axis.
 class image_rotation : protected rope_rule {
  public:
   using rope_rule::rope_rule;

@@ -17,16 +17,21 @@ struct measured_families : family_words {
 
   // clang-format off
   static constexpr model_family all[]{
-      family("ernie data2vec-text roberta-prelayernorm roc_bert xmod dpr bert-generation bridgetower_text_model",
+      family("ernie data2vec-text roberta-prelayernorm roc_bert xmod dpr bert-generation"
+       " bridgetower_text_model",
        none, {.positions = learned_absolute, .sides = both_unless_decoder}),
       family("blip_text_model", none, {.positions = learned_absolute, .sides = both_unless_decoder,
        .note = "That is of captions; for retrieval queries see both sides, whatever is_decoder."}),
-      family("albert megatron-bert rembert splinter squeezebert luke markuplm layoutlm ibert align_text_model altclip_text_model chinese_clip_text_model clap_text_model flava_text_model visual_bert tapas",
+      family("albert megatron-bert rembert splinter squeezebert luke markuplm layoutlm ibert"
+       " align_text_model altclip_text_model chinese_clip_text_model clap_text_model"
+       " flava_text_model visual_bert tapas",
        none, {.positions = learned_absolute, .sides = both,
        .without_effect = "max_2d_position_embeddings reset_position_index_per_cell"
        " aggregation_temperature"}),
       family("siglip_text_model siglip2_text_model", none, {.positions = learned, .sides = both}),
-      family("clip_text_model clipseg_text_model metaclip_2_text_model groupvit_text_model owlvit_text_model owlv2_text_model xclip_text_model aimv2_text_model biogpt openai-gpt semantic coarse_acoustics",
+      family("clip_text_model clipseg_text_model metaclip_2_text_model groupvit_text_model"
+       " owlvit_text_model owlv2_text_model xclip_text_model aimv2_text_model biogpt openai-gpt"
+       " semantic coarse_acoustics",
        none, {.positions = learned}),
       family("git", none, {.positions = learned, .note = "Tokens of the image, which come first,"
        " see each other both ways."}),
@@ -56,13 +61,11 @@ struct measured_families : family_words {
        .lacks = "head_dim", .base_key = "rotary_emb_base"}),
       family("diffllama", none, {.note = "Each head is the difference of two softmaxes."}),
       family("jina_embeddings_v3", none, {.sides = both, .base = 2e4}),
-      family("roformer", none, {.lacks = "head_dim", .sides = both,
-       .interleaved = true}),
+      family("roformer", none, {.lacks = "head_dim", .sides = both, .interleaved = true}),
       family("esm", none, {.keys = "position_embedding_type", .positions = learned_or_rotary,
        .sides = both_unless_decoder}),
       family("mllama_text_model", none, {.keys = "cross_attention_layers", .base = 5e5,
-       .needs_layer_types = true}),
-      family("olmo_hybrid", token, {.needs_layer_types = true}),
+       .needs_layer_types = true}), family("olmo_hybrid", token, {.needs_layer_types = true}),
       family("moonshine", none, {.note = "The decoder's layers; those of the encoder rotate alike"
        " and see both sides.", .is_decoder = true, .interleaved = true, .partial = 0.9}),
       family("phi4_multimodal", none, {.keys = "partial_rotary_factor", .slides = true,
@@ -73,7 +76,8 @@ struct measured_families : family_words {
        .has_axes = true, .sections = {8, 12, 12}}),
       family("glm_image_text", none, {.partial = 0.5, .has_axes = true, .sections = {8, 12, 12}}),
       // Of models of more than text, whose text_config is read.
-      family("granite_speech granite_speech_plus musicflamingo fuyu align grounding-dino mm-grounding-dino omdet-turbo",
+      family("granite_speech granite_speech_plus musicflamingo fuyu align grounding-dino"
+       " mm-grounding-dino omdet-turbo",
        unknown, {.refusal = "be with a text_config", .without_effect = "window_size"
        " max_position_embeddings rope_parameters temperature_init_value position_embedding_type"
        " positional_encoding_temperature positional_embedding_temperature"}),

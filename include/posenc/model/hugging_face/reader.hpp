@@ -28,7 +28,7 @@ class hugging_face_reader : public hugging_face_layers {
     return count_or("global_head_dim", most_dims, global_dim);
   }
 
-  /// Heads of layers of one kind, by the keys of most families; 0 where they do not say.
+  /// The number of heads of a kind of layers, by the keys of most families; 0 if none is given.
   std::size_t known_heads(layer_description const& kind, bool of_keys) const {
     auto const number = [&](std::string const& name) -> std::size_t {
       auto const& given = peek(name);

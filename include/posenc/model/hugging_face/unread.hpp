@@ -180,7 +180,7 @@ class unread_key {
   }
 
  private:
-  /// Whether a name has this part; with = before it, is this.
+  /// Whether the name holds a part. After = it is the whole name that must be so.
   bool has(std::string_view part) const {
     return part.starts_with('=') ? name_ == part.substr(1) : name_.find(part) != name_.npos;
   }
