@@ -11,7 +11,6 @@ namespace posenc::inline POSENC_TARGET::detail {
 struct measured_families : family_words {
   static constexpr std::string_view of_encoder =
       "The encoder's layers; queries of the decoder see no later keys.";
-
   static constexpr std::string_view of_decoder =
       "The decoder's layers; queries of the encoder see some keys on both sides.";
 
