@@ -265,7 +265,10 @@ typedef enum posenc1_format {
   POSENC1_FORMAT_E4M3 = 10,                   /**< vLLM's, with one scale per tensor */
   POSENC1_FORMAT_E4M3_TRUNCATED = 11,         /**< by its writer for CPUs */
   POSENC1_FORMAT_DEEPSEEK_V4 = 12,            /**< as CUDA writes it */
-  POSENC1_FORMAT_DEEPSEEK_V4_CPU = 13         /**< as the writers for CPUs do */
+  POSENC1_FORMAT_DEEPSEEK_V4_CPU = 13,        /**< as the writers for CPUs do */
+  POSENC1_FORMAT_Q4_0 = 14,                   /**< ggml's of 4 bits */
+  POSENC1_FORMAT_INT4_PER_HEAD = 15,          /**< vLLM's of 4 bits */
+  POSENC1_FORMAT_INT4_STATIC = 16             /**< ONNX Runtime's of 4 bits, one scale per tensor */
 } posenc1_format;
 
 /** The bytes of one head, and those of its scales if the format has them elsewhere, else 0. An
@@ -426,11 +429,11 @@ typedef enum posenc1_temperature_rule {
 /** A rule and its numbers. Those that it has not must be 0 and null. */
 typedef struct posenc1_temperature {
   posenc1_temperature_rule rule; /**< none unless said */
-  double length;        /**< in tokens; of logarithms above 1, of BY_POSITION positive */
-  double scale;         /**< of BY_POSITION; not negative */
-  double offset;        /**< of BY_POSITION, in tokens */
-  double const* scales; /**< of SSMAX, [heads], positive */
-  double const* biases; /**< of SSMAX, [heads]; null: 0 */
+  double length;                 /**< in tokens; of logarithms above 1, of BY_POSITION positive */
+  double scale;                  /**< of BY_POSITION; not negative */
+  double offset;                 /**< of BY_POSITION, in tokens */
+  double const* scales;          /**< of SSMAX, [heads], positive */
+  double const* biases;          /**< of SSMAX, [heads]; null: 0 */
 } posenc1_temperature;
 
 /** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where the query
@@ -474,10 +477,10 @@ typedef struct posenc1_attention {
   size_t ahead;     /**< the same of those ahead of it: 1 is causal */
   size_t chunk;     /**< a query sees the keys of its own chunk of so many positions; 0: all */
 
-  posenc1_cells mask;   /**< shows keys, or adds to scores behind the cap */
-  posenc1_cells bias;   /**< the same, before the cap */
-  double const* slopes; /**< [heads], ALiBi's: less slope times the distance; null: 0 */
-  double cap;           /**< cap tanh(score / cap), as Gemma 2 has it; 0: none */
+  posenc1_cells mask;              /**< shows keys, or adds to scores behind the cap */
+  posenc1_cells bias;              /**< the same, before the cap */
+  double const* slopes;            /**< [heads], ALiBi's: less slope times the distance; null: 0 */
+  double cap;                      /**< cap tanh(score / cap), as Gemma 2 has it; 0: none */
   posenc1_temperature temperature; /**< what scores are multiplied by, behind the mask */
 
   double* log_sum_exp; /**< [query_tokens][heads], of what each query sees, or null */
