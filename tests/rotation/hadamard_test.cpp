@@ -31,10 +31,8 @@ std::vector<double> by_matrix(std::vector<double> const& x, std::size_t n) {
   std::vector<double> result(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     long double sum = 0;
-    for (std::size_t j = 0; j < n; ++j) {
-      long double const number = x[i / n * n + j];
-      sum += std::popcount(i % n & j) % 2 == 0 ? number : -number;
-    }
+    for (std::size_t j = 0; j < n; ++j)
+      sum += x[i / n * n + j] * (std::popcount(i % n & j) % 2 == 0 ? 1 : -1);
     result[i] = static_cast<double>(sum / std::sqrt(static_cast<long double>(n)));
   }
   return result;
@@ -53,10 +51,11 @@ double tolerance_of(std::size_t n, double largest) {
 template <class T>
 void multiplies_by_the_matrix(std::size_t head_dim, std::size_t block) {
   SCOPED_TRACE(testing::Message() << "block " << block << " of head_dim " << head_dim);
-  auto x = numbers::random<T>(2 * 3 * head_dim);
+  std::size_t const heads = head_dim > 600 ? 1 : 3;
+  auto x = numbers::random<T>(2 * heads * head_dim);
   auto const n = block == 0 ? head_dim & (0 - head_dim) : block;
   auto const expected = by_matrix(numbers::exact(x), n);
-  hadamard(heads_view(x.data(), {2, 3, head_dim}), block);
+  hadamard(heads_view(x.data(), {2, heads, head_dim}), block);
   auto const result = numbers::exact(x);
   for (std::size_t i = 0; i < x.size(); ++i)
     ASSERT_NEAR(result[i], expected[i],
@@ -72,7 +71,7 @@ TEST(hadamard, multiplies_each_block_by_the_matrix) {
            block = std::max<std::size_t>(2 * block, 1))
         multiplies_by_the_matrix<T>(head_dim, block);
     for (std::size_t block = 1; block <= 128; block *= 2) multiplies_by_the_matrix<T>(128, block);
-    multiplies_by_the_matrix<T>(12288, 4096);
+    multiplies_by_the_matrix<T>(5120, 1024);
   });
 }
 

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <numbers>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "posenc/core/compiler.hpp"
@@ -22,6 +23,13 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
+/// 1 / sqrt(n) of a power of two.
+constexpr double inverse_root(std::size_t n) noexcept {
+  auto const log2 = std::bit_width(n) - 1;
+  auto const root = static_cast<double>(std::size_t{1} << log2 / 2);
+  return (log2 % 2 == 0 ? 1 : std::numbers::sqrt2 / 2) / root;
+}
+
 /// The block of a transform. Throws in the name of a function, as hadamard says.
 inline std::size_t hadamard_block(char const* function, std::size_t head_dim, std::size_t block) {
   auto const largest = std::min(head_dim & (0 - head_dim), most_head_dim);
@@ -31,12 +39,6 @@ inline std::size_t hadamard_block(char const* function, std::size_t head_dim, st
           ", that divides head_dim ", head_dim, ", got ", block);
   return result;
 }
-
-/// Lanes i and i ^ Distance of a register change places.
-template <unsigned Distance>
-struct exchanged {
-  static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ Distance; }
-};
 
 /// x + y in one lane and x - y in the other, Distance apart.
 template <class Lanes, unsigned Distance>
@@ -111,7 +113,7 @@ template <std::size_t Most>
 template <class Lanes, class Real>
 void transform_blocks(Real* x, std::size_t count, std::size_t block) noexcept {
   constexpr std::size_t most = 8;  // registers of 16
-  auto const factor = static_cast<Real>(1 / std::sqrt(static_cast<double>(block)));
+  auto const factor = static_cast<Real>(inverse_root(block));
   if constexpr (Lanes::size > 1) {
     if (block < Lanes::size) {
       auto const whole = count / Lanes::size * Lanes::size;
@@ -160,18 +162,19 @@ template <writable_heads Heads>
 void hadamard(Heads const& heads, std::size_t block = 0) {
   using T = typename Heads::element_type;
   using real = arithmetic_t<T>;
-  auto const dim = heads.head_dim();
+  auto const dim = heads.head_dim(), all = heads.heads();
   auto const n = detail::hadamard_block("hadamard", dim, block);
+  auto const at_once = heads.head_stride() == static_cast<std::ptrdiff_t>(dim) ? all : 1;
   for (std::size_t token = 0; token < heads.tokens(); ++token) {
     if (!heads.has(token)) continue;
-    for (std::size_t head = 0; head < heads.heads(); ++head) {
-      auto const x = heads(token, head);
+    for (std::size_t head = 0; head < all; head += at_once) {
+      std::span const x(heads.at(token, head), at_once * dim);
       if constexpr (std::same_as<T, real>) {
         detail::transform_blocks(x, n);
       } else {
         alignas(64) real numbers[detail::most_head_dim];
-        for (std::size_t first = 0, count; first < dim; first += count) {
-          count = std::min(dim - first, detail::most_head_dim);
+        for (std::size_t first = 0, count; first < x.size(); first += count) {
+          count = std::min(x.size() - first, detail::most_head_dim);
           std::span const part(numbers, count);
           detail::load_numbers(x.data() + first, part);
           detail::transform_blocks(part, n);
