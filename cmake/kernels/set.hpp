@@ -164,8 +164,16 @@ struct step_plan {
   float scale;
   unsigned rounding;  ///< of posenc1_rounding
   posenc1_type rounded_type;
+  std::size_t source_block, target_block;  ///< of transforms; 1: none
 };
 using step_function = void(step_plan const&) noexcept;
+
+/// Heads of numbers that are transformed in place, checked.
+struct hadamard_plan {
+  places at;
+  std::size_t type, tokens, heads, head_dim, block;
+};
+using hadamard_function = void(hadamard_plan const&) noexcept;
 
 /// One row maker of one instruction set.
 struct rows_of_set;
@@ -181,6 +189,7 @@ struct instruction_set {
   /// Null: as `fewer` has them.
   attention_functions const* attention;
   step_function* step;
+  hadamard_function* hadamard;
   /// The caller destroys the rows.
   /// to: not null of rows that rotate once more. plan: of no rows, alive as long as these.
   rows_of_set* (*make_rows)(frequency_list const& f, frequency_list const* to,

@@ -20,7 +20,7 @@
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
  * Arguments are checked before a byte is changed. No exception leaves a function. Arrays begin at
  * a multiple of their elements' size.
- * Memory: write_rows, rotate, write_step, read_cache and attend allocate nothing.
+ * Memory: write_rows, rotate, write_step, read_cache, hadamard and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
  * Names: the 1 is the version of this interface; a program may contain several, each in a shared
  * library of its own. A field that is zero has its default. */
@@ -358,6 +358,9 @@ typedef struct posenc1_step_heads {
   double scale;              /**< on each head after rotation and norm; 0: none */
   unsigned rounding;         /**< of posenc1_rounding; 0: none */
   posenc1_type rounded_type; /**< POSENC1_F16 or POSENC1_BF16, with rounding */
+  size_t hadamard;           /**< block of posenc1_hadamard, on each head at last; 0: none */
+  size_t from_hadamard;      /**< the same, before all else: the source is stored transformed, and
+                              * keys that move have both; 0: none */
 } posenc1_step_heads;
 
 /** A layer's step. Queries and keys are rotated; values are not. Arithmetic is in float. */
@@ -385,6 +388,18 @@ posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t 
  * slot are left alone. */
 posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, size_t heads,
                                   size_t head_dim, float* numbers);
+
+/** As block: the largest power of two that divides head_dim, at most 4096. */
+#define POSENC1_LARGEST_BLOCK SIZE_MAX
+
+/** Transforms each block of n dims of heads, in place, by the orthonormal Walsh-Hadamard matrix in
+ * Sylvester's order: x'_i = sum over j of (-1)^(ones in i & j) x_j / sqrt(n). Once more undoes it.
+ * For queries against keys that a step has stored transformed, and for outputs of such values.
+ * block: n, a power of two up to 4096 that divides head_dim, or POSENC1_LARGEST_BLOCK; 0 and 1
+ * leave heads alone. x: [tokens][heads][head_dim] of any type; tokens without a slot are skipped.
+ */
+posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t tokens, size_t heads,
+                                size_t head_dim, size_t block);
 
 /* ---- Attention ---- */
 
@@ -426,11 +441,11 @@ typedef enum posenc1_temperature_rule {
 /** A rule and its numbers. Those that it has not must be 0 and null. */
 typedef struct posenc1_temperature {
   posenc1_temperature_rule rule; /**< none unless said */
-  double length;        /**< in tokens; of logarithms above 1, of BY_POSITION positive */
-  double scale;         /**< of BY_POSITION; not negative */
-  double offset;        /**< of BY_POSITION, in tokens */
-  double const* scales; /**< of SSMAX, [heads], positive */
-  double const* biases; /**< of SSMAX, [heads]; null: 0 */
+  double length;                 /**< in tokens; of logarithms above 1, of BY_POSITION positive */
+  double scale;                  /**< of BY_POSITION; not negative */
+  double offset;                 /**< of BY_POSITION, in tokens */
+  double const* scales;          /**< of SSMAX, [heads], positive */
+  double const* biases;          /**< of SSMAX, [heads]; null: 0 */
 } posenc1_temperature;
 
 /** The bias b of a key projection that keys were made without: R(p) (W x + b) is R(p) W x + R(p) b
@@ -497,10 +512,10 @@ typedef struct posenc1_attention {
   size_t ahead;     /**< the same of those ahead of it: 1 is causal */
   size_t chunk;     /**< a query sees the keys of its own chunk of so many positions; 0: all */
 
-  posenc1_cells mask;   /**< shows keys, or adds to scores behind the cap */
-  posenc1_cells bias;   /**< the same, before the cap */
-  double const* slopes; /**< [heads], ALiBi's: less slope times the distance; null: 0 */
-  double cap;           /**< cap tanh(score / cap), as Gemma 2 has it; 0: none */
+  posenc1_cells mask;              /**< shows keys, or adds to scores behind the cap */
+  posenc1_cells bias;              /**< the same, before the cap */
+  double const* slopes;            /**< [heads], ALiBi's: less slope times the distance; null: 0 */
+  double cap;                      /**< cap tanh(score / cap), as Gemma 2 has it; 0: none */
   posenc1_temperature temperature; /**< what scores are multiplied by, behind the mask */
 
   double* log_sum_exp; /**< [query_tokens][heads], of what each query sees, or null */
