@@ -52,6 +52,7 @@
 // rotation: layouts, and the kernel (xsimd)
 #include "posenc/rotation/layout.hpp"                 // halves, interleaved
 #include "posenc/rotation/rotary_block.hpp"           // which dims of a head are rotated
+#include "posenc/rotation/hadamard.hpp"               // a transform of heads before few bits
 #include "posenc/rotation/head_norm.hpp"              // the norms of engines; where they round
 #include "posenc/rotation/head_sink.hpp"              // who takes heads: a struct of your own
 #include "posenc/rotation/operand.hpp"                // one set of heads: norm, scale, rounding
@@ -76,6 +77,7 @@
 #include "posenc/query_key/remapped.hpp"            //     other positions for queries, for keys
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
+#include "posenc/query_key/hadamard_transform.hpp"  //     as keys are stored that are transformed
 #include "posenc/score/alibi.hpp"                   // (3)
 #include "posenc/score/t5_bias.hpp"                 //     T5's, DeBERTa's buckets; clipped table
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
