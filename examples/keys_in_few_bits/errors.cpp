@@ -7,7 +7,9 @@
 
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "random.hpp"
@@ -56,7 +58,8 @@ std::vector<named_format> const formats{named<posenc::numbers_of<posenc::half>>(
                                         named<posenc::e4m3>("e4m3"),
                                         named<posenc::q8_0>("q8_0"),
                                         named<posenc::u8_per_head>("u8"),
-                                        named<posenc::int8_per_head>("int8")};
+                                        named<posenc::int8_per_head>("int8"),
+                                        named<posenc::q4_0>("q4_0")};
 
 named_format const& format_of(std::string const& name) {
   auto const found = std::ranges::find(formats, name, &named_format::name);
@@ -72,20 +75,8 @@ void rotate(std::vector<double>& heads, std::size_t head_dim, head_rotation cons
              how.layout);
 }
 
-// The orthonormal Walsh-Hadamard transform of blocks of 2^n dims, the largest that divide a head.
 void transform(std::vector<double>& heads, std::size_t head_dim) {
-  auto const block = head_dim & (0 - head_dim);
-  auto const factor = 1 / std::sqrt(static_cast<double>(block));
-  for (std::size_t first = 0; first < heads.size(); first += block) {
-    auto* const x = heads.data() + first;
-    for (std::size_t apart = 1; apart < block; apart *= 2)
-      for (std::size_t i = 0; i < block; ++i)
-        if ((i & apart) == 0) {
-          auto const a = x[i], b = x[i + apart];
-          x[i] = a + b, x[i + apart] = a - b;
-        }
-    for (std::size_t i = 0; i < block; ++i) x[i] *= factor;
-  }
+  posenc::hadamard(posenc::heads_view(heads.data(), {heads.size() / head_dim, 1, head_dim}));
 }
 
 double mean_square(std::vector<double> const& x) {

@@ -46,8 +46,9 @@ std::vector<kind_of_keys> kinds_of_keys(kind_settings const& s) {
   for (auto& b : wide.bias) b = random.normal(), squares += b * b;
   for (auto& b : wide.bias) b *= s.wide_bias / std::sqrt(squares);
   auto const with_bias = [&](head_statistics result, std::vector<std::size_t> const& in) {
+    auto const norm = s.pair_bias / std::sqrt(static_cast<double>(in.size()));
     for (auto const pair : in)
-      result.bias[pair] += s.pair_bias / std::sqrt(static_cast<double>(in.size()));
+      result.bias[pair] += 0.8 * norm, result.bias[pair + pairs] += 0.6 * norm;
     return result;
   };
 
