@@ -144,6 +144,10 @@ typedef struct posenc1_layer {
   int sinks;             /**< not 0: each head has a learned sink logit */
   int depends_on_length; /**< not 0: frequencies differ by the length of the sequence */
   posenc1_both_ways both_ways; /**< which tokens see each other beside these */
+
+  /** 1: keys can be stored without their bias, which key_bias of posenc1_attention adds to scores;
+   * 0: they have none, or a norm stands behind it; -1: not known. */
+  int key_bias_is_separable;
 } posenc1_layer;
 
 /** The frequencies of a layer of a model, for sequences of `length` tokens, from a file: GGUF if it
