@@ -67,7 +67,8 @@ class _Layer(ctypes.Structure):
     _fields_ = [("layout", ctypes.c_int), ("first_dim", _size), ("rotary_dim", _size),
                 ("head_dim", _size), ("window", _size), ("ahead", _size), ("chunk", _size),
                 ("softmax_factor", _double), ("cap", _double), ("sinks", ctypes.c_int),
-                ("depends_on_length", ctypes.c_int), ("both_ways", ctypes.c_int)]
+                ("depends_on_length", ctypes.c_int), ("both_ways", ctypes.c_int),
+                ("key_bias_is_separable", ctypes.c_int)]
 
 
 class _Heads(ctypes.Structure):
@@ -224,7 +225,8 @@ class Frequencies:
     """How fast each pair rotates, in radians per position. Of a model's layer, also what else it
     says: window, ahead and chunk are attend's behind, ahead and chunk (None: all), cap its cap;
     both_ways names the tokens that see each other beside these: image, image_within_window (also
-    later ones, but none beyond the window behind them), prefix."""
+    later ones, but none beyond the window behind them), prefix. key_bias_is_separable: whether keys
+    can be stored without their bias, which attend's key_bias adds (None: not known)."""
 
     def __init__(self, handle, layer=None):
         self._handle, self._makers = handle, {}
@@ -236,7 +238,7 @@ class Frequencies:
         self.attention_factor = factor.value
         self.layout, self.first_dim = "halves", 0
         self.window = self.ahead = self.chunk = self.cap = self.both_ways = None
-        self.sinks = False
+        self.sinks, self.key_bias_is_separable = False, None
         self.head_dim, self.softmax_factor = 2 * pairs, 1.0
         if layer is not None:
             self.layout = "interleaved" if layer.layout else "halves"
@@ -245,6 +247,8 @@ class Frequencies:
             self.window, self.ahead = layer.window or None, layer.ahead or None
             self.chunk, self.cap = layer.chunk or None, layer.cap or None
             self.sinks, self.both_ways = bool(layer.sinks), _BOTH_WAYS[layer.both_ways]
+            if layer.key_bias_is_separable >= 0:
+                self.key_bias_is_separable = layer.key_bias_is_separable == 1
 
     def __del__(self):
         for maker in getattr(self, "_makers", {}).values():

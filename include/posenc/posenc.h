@@ -144,6 +144,10 @@ typedef struct posenc1_layer {
   int sinks;             /**< not 0: each head has a learned sink logit */
   int depends_on_length; /**< not 0: frequencies differ by the length of the sequence */
   posenc1_both_ways both_ways; /**< which tokens see each other beside these */
+
+  /** 1: keys can be stored without their bias, which key_bias of posenc1_attention adds to scores;
+   * 0: they have none, or a norm stands behind it; -1: not known. */
+  int key_bias_is_separable;
 } posenc1_layer;
 
 /** The frequencies of a layer of a model, for sequences of `length` tokens, from a file: GGUF if it
@@ -448,6 +452,29 @@ typedef struct posenc1_temperature {
   double const* biases;          /**< of SSMAX, [heads]; null: 0 */
 } posenc1_temperature;
 
+/** The bias b of a key projection that keys were made without: R(p) (W x + b) is R(p) W x + R(p) b
+ * at position p, and scores get scale <q, R(p) b> from the positions alone. Caches then hold W x
+ * rotated, and keep it in few bits where b is large. See posenc/score/key_bias.hpp. A handle. */
+typedef struct posenc1_key_bias posenc1_key_bias;
+
+/** bias: [kv_heads][head_dim], 0 where it stays in the keys. f, layout and first_dim: as keys are
+ * rotated. heads: of queries. Keeps nothing of f and bias. Threads may share it. */
+posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const* bias,
+                                       size_t kv_heads, size_t heads, size_t head_dim,
+                                       posenc1_layout layout, size_t first_dim,
+                                       posenc1_key_bias** result);
+
+void posenc1_key_bias_destroy(posenc1_key_bias* bias); /**< null: nothing */
+
+/** Inkling's bias: sum over k of query_side[k] profiles[k][distance], of keys that are less than
+ * `extent` behind the query. */
+typedef struct posenc1_profiles {
+  float const* profiles;   /**< [rank][extent]; null: none */
+  size_t rank;             /**< numbers of a query and head */
+  size_t extent;           /**< distances */
+  float const* query_side; /**< [query_tokens][heads][rank] */
+} posenc1_profiles;
+
 /** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where the query
  * head h reads the kv head h kv_heads / heads. A query sees every token whose slots, of key and
  * value, are not negative, and that causal, the window, the chunk and the mask let it see. One that
@@ -456,7 +483,7 @@ typedef struct posenc1_temperature {
  * key_cache, and of values and value_cache, one is given: that whose data is not null. Caches are
  * read as posenc1_read_cache decodes them, and tokens that no query sees are not read.
  *
- *     scale <q, k>  + bias  - slope distance  then the cap  + mask  times the temperature  softmax
+ *     scale <q, k> + key bias + profiles + bias - slope distance  then the cap  + mask  times the temperature  softmax
  */
 typedef struct posenc1_attention {
   posenc1_heads queries;     /**< no slots */
@@ -499,6 +526,9 @@ typedef struct posenc1_attention {
   void* scores;        /**< [heads][query_tokens][tokens], float or for doubles double, behind the
                         * mask, before the temperature: -infinity where hidden; or null */
   void* weights;       /**< the same of the weights, 0 where hidden; or null */
+
+  posenc1_key_bias const* key_bias; /**< that keys were made without; null: none */
+  posenc1_profiles profiles;        /**< made by the queries */
 } posenc1_attention;
 
 /** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments: from

@@ -86,6 +86,8 @@
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
 #include "posenc/score/forget_gates.hpp"            //     learned gates between key and query
+#include "posenc/score/query_profiles.hpp"          //     made by the query: Inkling's
+#include "posenc/score/key_bias.hpp"                //     the bias of W_k, left out of a cache
 #include "posenc/score/bias_matrix.hpp"             //     any bias as table, matrix; matrix as bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy

@@ -149,6 +149,19 @@ template <class Number>
   return truncated_to_integer(x + b::as_number(below_half | sign));
 }
 
+/// to[i] = the low byte of code i.
+template <class I>
+[[gnu::always_inline]] inline void store_codes(std::byte* to, I const& codes) noexcept {
+  if constexpr (std::is_arithmetic_v<I>) {
+    *to = static_cast<std::byte>(codes);
+  } else if constexpr (requires { store_bytes(to, codes.data); }) {
+    store_bytes(to, codes.data);
+  } else {
+    typename I::value_type wide[I::size];
+    codes.store_unaligned(wide);
+    for (std::size_t j = 0; j < I::size; ++j) to[j] = static_cast<std::byte>(wide[j]);
+  }
+}
 /// to[i] = the low byte of code(x[i]).
 [[gnu::always_inline]] inline void write_codes(std::span<float const> x, std::byte* to,
                                                auto const& code) noexcept {
@@ -164,18 +177,9 @@ template <class Number>
         store_bytes(to + i, a.data, b.data, c.data, d.data);
       }
     }
-    for (; i < whole; i += size) {
-      auto const codes = at(i);
-      if constexpr (requires { store_bytes(to, codes.data); }) {
-        store_bytes(to + i, codes.data);
-      } else {
-        typename decltype(codes)::value_type wide[size];
-        codes.store_unaligned(wide);
-        for (std::size_t j = 0; j < size; ++j) to[i + j] = static_cast<std::byte>(wide[j]);
-      }
-    }
+    for (; i < whole; i += size) store_codes(to + i, at(i));
   }
-  for (; i < x.size(); ++i) to[i] = static_cast<std::byte>(code(x[i]));
+  for (; i < x.size(); ++i) store_codes(to + i, code(x[i]));
 }
 
 /// Codes of Integer, which is int8 or uint8: Lanes::size of them.

@@ -46,6 +46,35 @@ inline void load_bytes(std::int8_t const* from, __m128i& x) noexcept {
   x = _mm_srai_epi32(each_four_times(from), 24);
 }
 
+// Each byte in two neighbours of 32 bits, whose low 4 bits are its low and its high ones.
+#if defined(__AVX512F__)
+inline void load_byte_pairs(void const* from, __m512i& x) noexcept {
+  auto const bytes = _mm512_cvtepu8_epi64(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
+  x = _mm512_or_si512(bytes, _mm512_slli_epi64(bytes, 28));
+}
+#endif
+#if defined(__AVX2__)
+inline void load_byte_pairs(void const* from, __m256i& x) noexcept {
+  int four;
+  std::memcpy(&four, from, 4);
+  auto const bytes = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
+  x = _mm256_or_si256(bytes, _mm256_slli_epi64(bytes, 28));
+}
+#endif
+inline void load_byte_pairs(void const* from, __m128i& x) noexcept {
+  std::uint16_t two;
+  std::memcpy(&two, from, 2);
+  auto const bytes = _mm_set_epi32(0, two >> 8, 0, two & 0xff);
+  x = _mm_or_si128(bytes, _mm_slli_epi64(bytes, 28));
+}
+
+// The numbers of a table of 16 at the low 4 bits of each index.
+#if defined(__AVX512F__)
+inline __m512 look_up(__m512i index, __m512 table) noexcept {
+  return _mm512_permutexvar_ps(index, table);
+}
+#endif
+
 // The low bytes of integers of 32 bits, of one register, and of four, one after another.
 #if defined(__AVX512F__)
 inline void store_bytes(void* to, __m512i x) noexcept {

@@ -1,0 +1,73 @@
+// Codes of 4 bits, two in a byte: to numbers and back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/simd/codes.hpp"
+#include "posenc/simd/lanes.hpp"
+
+POSENC_QUIET_BEGIN
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// to[i] = low | high << 4, of the codes of {low, high} = two(Lanes(), i), the numbers of `bytes`
+/// bytes from the i-th on. code: of a number or a register, within [0, 15].
+[[gnu::always_inline]] inline void write_nibbles(std::size_t bytes, std::byte* to, auto const& two,
+                                                 auto const& code) noexcept {
+  std::size_t i = 0;
+  auto const write = [&]<class Lanes>(Lanes) POSENC_INLINED {
+    for (; bytes - i >= Lanes::size; i += Lanes::size) {
+      auto const [low, high] = two(Lanes(), i);
+      auto const first = bits_as<std::uint32_t>(code(low)),
+                 second = bits_as<std::uint32_t>(code(high));
+      store_codes(to + i, first | (second << 4));
+    }
+  };
+  if constexpr (several_lanes<code_lanes>) write(code_lanes());
+  write(one_lane<float>());
+}
+
+/// Codes i, i + 1 ... of a head whose byte j has codes 2 j and 2 j + 1, the low one first:
+/// Lanes::size of them, where i is even unless that is 1.
+template <class Lanes>
+[[gnu::always_inline]] inline auto load_nibbles(std::byte const* from, std::size_t i) noexcept {
+  using bits = typename code_bits<typename Lanes::number>::bits;
+  auto const* const bytes = reinterpret_cast<std::uint8_t const*>(from) + i / 2;
+  if constexpr (!several_lanes<Lanes>) {
+    return static_cast<bits>(i % 2 == 0 ? *bytes & 15 : *bytes >> 4);
+  } else if constexpr (requires(bits x) { load_byte_pairs(bytes, x.data); }) {
+    bits x;
+    load_byte_pairs(bytes, x.data);
+    return bits(x & bits(15u));
+  } else {
+    std::array<std::uint32_t, Lanes::size> wide;
+    for (std::size_t j = 0; j < wide.size(); j += 2)
+      wide[j] = bytes[j / 2] & 15u, wide[j + 1] = bytes[j / 2] >> 4;
+    return bits::load_unaligned(wide.data());
+  }
+}
+
+/// code factor - zero factor of the low or the high 4 bits of each byte, exactly if no factor has
+/// more than 20 bits.
+template <class Lanes, class Number = typename Lanes::number>
+[[gnu::always_inline]] inline Number read_nibbles(auto const& bytes, bool are_high, float zero,
+                                                  Number const& factor) noexcept {
+  using bits = typename code_bits<Number>::bits;
+  auto const of_zero = Number(zero) * factor;
+  if constexpr (requires { look_up(bytes.data, factor.data); }) {
+    static constexpr float all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    auto const table = Lanes::multiply_subtract(Number::load_unaligned(all), factor, of_zero);
+    return look_up((are_high ? bits(bytes >> 4) : bytes).data, table.data);
+  } else {  // high ones as 16 times the code, which needs no shift
+    return Lanes::multiply_subtract(float_of(bits(bytes & bits(are_high ? 0xf0u : 0x0fu))),
+                                    factor * Number(are_high ? 0.0625f : 1.0f), of_zero);
+  }
+}
+
+}  // namespace posenc::detail
+
+POSENC_QUIET_END
