@@ -125,6 +125,10 @@ class _Temperature(ctypes.Structure):
                 ("offset", _double), ("scales", _pointer), ("biases", _pointer)]
 
 
+class _Profiles(ctypes.Structure):
+    _fields_ = [("profiles", _pointer), ("rank", _size), ("extent", _size), ("query_side", _pointer)]
+
+
 class _Attention(ctypes.Structure):
     _fields_ = [("queries", _Heads), ("outputs", _Heads), ("keys", _Heads), ("values", _Heads),
                 ("key_cache", _Cache), ("value_cache", _Cache), ("tokens", _size), ("heads", _size),
@@ -134,7 +138,8 @@ class _Attention(ctypes.Structure):
                 ("causal", ctypes.c_int), ("dot_products", ctypes.c_int), ("behind", _size),
                 ("ahead", _size), ("chunk", _size), ("mask", _Cells), ("bias", _Cells),
                 ("slopes", _pointer), ("cap", _double), ("temperature", _Temperature),
-                ("log_sum_exp", _pointer), ("scores", _pointer), ("weights", _pointer)]
+                ("log_sum_exp", _pointer), ("scores", _pointer), ("weights", _pointer),
+                ("key_bias", _pointer), ("profiles", _Profiles)]
 
 
 _barrier = ctypes.CFUNCTYPE(None, _pointer)
@@ -180,7 +185,9 @@ def _library():
             c.posenc1_hadamard.argtypes = [_pointer, _size, _size, _size, _size]
             c.posenc1_attention_memory_of.argtypes = [_pointer, _size, _size, _pointer]
             c.posenc1_attend_as.argtypes = [_pointer, _size, _pointer]
-            for name in ("posenc1_frequencies_destroy", "posenc1_row_maker_destroy"):
+            c.posenc1_key_bias_create.argtypes = [_pointer, _pointer, _size, _size, _size, ctypes.c_int, _size, _size,
+                                                  _pointer]
+            for name in ("posenc1_frequencies_destroy", "posenc1_row_maker_destroy", "posenc1_key_bias_destroy"):
                 getattr(c, name).argtypes, getattr(c, name).restype = [_pointer], None
             _loaded = c
     return _loaded
@@ -432,6 +439,11 @@ def _named(where, what, names, value):
     return names[value]
 
 
+def _block(where, hadamard):
+    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
+    return _LAST_DIMS if hadamard == "largest" else _count(where, "hadamard", hadamard)
+
+
 def format_bytes(format, head_dim):
     """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
     where, codes, scales = "format_bytes", _size(), _size()
@@ -655,11 +667,35 @@ def _source(where, name, source, slots, batches, layout, kept):
     return None, each, view.shape[1:]
 
 
+class KeyBias:
+    """The bias of a key projection, [kv_heads, head_dim], that keys were made without: attend adds
+    scale <q, R(p) b> to the scores, so that a cache holds W x rotated. `frequencies`: as keys are
+    rotated, with layout and first_dim unless they are given. heads: of queries. hadamard: the block
+    of the transform that queries are under; "largest"; 0: none."""
+
+    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=0):
+        where, self._handle = "KeyBias", _pointer()
+        bias = numpy.ascontiguousarray(bias, numpy.float32)
+        if bias.ndim != 2:
+            raise Error(f"posenc: {where}: bias must be [kv_heads, head_dim], got {list(bias.shape)}")
+        first = frequencies.first_dim if first_dim is None else first_dim
+        layout = _named(where, "layout", _LAYOUTS, frequencies.layout if layout is None else layout)
+        _call("posenc1_key_bias_create", frequencies._handle, bias.ctypes.data, bias.shape[0], _count(where, "heads", heads),
+              bias.shape[1], layout, _count(where, "first_dim", first + bias.shape[1] if first < 0 else first),
+              _block(where, hadamard), ctypes.byref(self._handle))
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            _loaded.posenc1_key_bias_destroy(self._handle)
+
+    __copy__, __deepcopy__, __reduce__ = Frequencies.__copy__, Frequencies.__deepcopy__, Frequencies.__reduce__
+
+
 def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None, type=None,
            layout="halves", scale=0.0, query_positions=None, key_positions=None, causal=False,
            behind=0, ahead=0, chunk=0, mask=None, bias=None, slopes=None, cap=0.0, sinks=None,
-           temperature=None, dot_products=False, log_sum_exp=False, scores=False, weights=False,
-           threads=1, out=None):
+           temperature=None, key_bias=None, profiles=None, dot_products=False, log_sum_exp=False,
+           scores=False, weights=False, threads=1, out=None):
     """softmax(scale <q, k>) v as float32 (float64), of queries [batches, queries, heads, head_dim],
     or without batches, or of one query, [heads, head_dim]. keys, values: Caches, which sequences
     share by slots [batches, tokens] (of values those of keys, unless they are given), or arrays
@@ -672,8 +708,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
     Gemma 2 has it. sinks: a logit per head. temperature: {"rule": "log_n", "length": 4096},
     log_n_by_position, {"rule": "ssmax", "scales": ..., "biases": ...}, {"rule": "by_position",
-    "scale": 0.1, "length": 8192, "offset": 1}, adaptive. dot_products: quicker, rounded. out: of any
-    type, where outputs go.
+    "scale": 0.1, "length": 8192, "offset": 1}, adaptive. key_bias: a KeyBias that keys were made
+    without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
+    heads, rank]. dot_products: quicker, rounded. out: of any type, where outputs go.
 
     log_sum_exp, scores, weights: not False: returns a tuple of outputs and these, [..., queries,
     heads] and [..., heads, queries, keys]. posenc.h says more of all."""
@@ -716,6 +753,13 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
                          *(_numbers(where, name, rule.pop(name, None), (heads,), kept) for name in ("scales", "biases")))
     if rule:
         raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
+    if key_bias is not None and not isinstance(key_bias, KeyBias):
+        raise Error(f"posenc: {where}: key_bias must be a KeyBias, got {key_bias!r}")
+    bank, side = (None, None) if profiles is None else (numpy.ascontiguousarray(x, numpy.float32) for x in profiles)
+    if bank is not None and (bank.ndim != 2 or side.shape != (*queries.shape[:-1], len(bank))):
+        raise Error(f"posenc: {where}: profiles must be [rank, extent] and [..., queries, heads, rank], got "
+                    f"{list(bank.shape)} and {list(side.shape)}")
+    side = None if side is None else side.reshape(batches, count, heads, len(bank))
     cells = [[_Cells()] * batches if some is None else
              (some if isinstance(some, Cells) else Cells(some))._of(where, (batches, heads, count, tokens), kept)
              for some in (mask, bias)]
@@ -739,6 +783,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         one.mask, one.bias, one.temperature = cells[0][i], cells[1][i], rules
         one.sinks = _numbers(where, "sinks", sinks, (heads,), kept)
         one.slopes = _numbers(where, "slopes", slopes, (heads,), kept)
+        one.key_bias = None if key_bias is None else key_bias._handle
+        if bank is not None:
+            one.profiles = _Profiles(bank.ctypes.data, *bank.shape, side[i].ctypes.data)
         one.log_sum_exp = sums[i].ctypes.data if sums is not None else None
         short = [None if x is None else numpy.empty((heads, count, one.tokens), real) for x in records]
         one.scores, one.weights = (None if x is None else x.ctypes.data for x in short)
