@@ -32,7 +32,7 @@ import threading
 import numpy
 
 __all__ = ["Cache", "Cells", "Error", "Frequencies", "StepHeads", "attend", "format_bytes", "frequencies",
-           "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
+           "hadamard", "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
 
 
 class Error(ValueError):
@@ -54,7 +54,7 @@ _CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
 _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
                  "adaptive": 5}
 _BOTH_WAYS = None, "image", "image_within_window", "prefix"
-_LAST_DIMS = ctypes.c_size_t(-1).value
+_LAST_DIMS = _LARGEST_BLOCK = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
 
@@ -104,7 +104,8 @@ class _Norm(ctypes.Structure):
 class _StepHeads(ctypes.Structure):
     _fields_ = [("from_", _Heads), ("from_cache", _Cache), ("to", _Heads), ("to_cache", _Cache),
                 ("heads", _size), ("head_dim", _size), ("first_dim", _size), ("norm", _Norm),
-                ("scale", _double), ("rounding", ctypes.c_uint), ("rounded_type", ctypes.c_int)]
+                ("scale", _double), ("rounding", ctypes.c_uint), ("rounded_type", ctypes.c_int),
+                ("hadamard", _size), ("from_hadamard", _size)]
 
 
 class _Step(ctypes.Structure):
@@ -181,6 +182,7 @@ def _library():
                 getattr(c, name).argtypes = [_pointer, _size, _size]
             c.posenc1_format_bytes.argtypes = [ctypes.c_int, _size, _pointer, _pointer]
             c.posenc1_read_cache.argtypes = [_pointer, _size, _size, _size, _pointer]
+            c.posenc1_hadamard.argtypes = [_pointer, _size, _size, _size, _size]
             c.posenc1_attention_memory_of.argtypes = [_pointer, _size, _size, _pointer]
             c.posenc1_attend_as.argtypes = [_pointer, _size, _pointer]
             c.posenc1_key_bias_create.argtypes = [_pointer, _pointer, _size, _size, _size, ctypes.c_int, _size, _size,
@@ -408,6 +410,26 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     return target
 
 
+def _block(where, block):
+    """Of a transform: None is none, 0 the largest."""
+    return 0 if block is None else _count(where, "block", block) or _LARGEST_BLOCK
+
+
+def hadamard(array, block=0, *, type=None):
+    """Transforms each block of dims of heads, [..., tokens, heads, head_dim] of any strides, in
+    place, by an orthonormal Walsh-Hadamard matrix, and returns them; once more undoes it. For
+    queries against keys that write_step has stored so, and outputs of such values. block: a power
+    of two that divides head_dim; 0: the largest. bfloat16 is uint16 with type="bf16"."""
+    where = "hadamard"
+    view = _heads(array, type, "halves", "array", where)[0]
+    if not array.flags.writeable:
+        raise Error(f"posenc: {where}: what is written must be writeable")
+    for of_batch in view if view.size else ():
+        heads = _heads(of_batch, type, "halves", "array", where)[1]
+        _call("posenc1_hadamard", ctypes.byref(heads), *of_batch.shape, _block(where, block))
+    return array
+
+
 # ---- A step into caches, and attention over them
 
 def _named(where, what, names, value):
@@ -467,12 +489,15 @@ class StepHeads:
     """Queries, keys or values of a step: an array [tokens, heads, head_dim] as rotate takes it, or
     a Cache to decode, with slots of its own. They go to `out`, to `cache` by `slots`, or both, else
     stay in place. eps, weight, norm (rms, l2), after, eps_place (inside, outside, at_least),
-    plus_one: a norm of each head. scale: after all. rounding: where an engine rounds to bfloat16
-    (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face)."""
+    plus_one: a norm of each head. scale: after the rotation. rounding: where an engine rounds to
+    bfloat16 (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face). hadamard,
+    from_hadamard: blocks as hadamard() takes them, at last and, if the source is stored so, first;
+    cached keys that move have both."""
 
     def __init__(self, source, *, type=None, layout="halves", first_dim=0, out=None, out_layout=None,
                  cache=None, slots=None, source_slots=None, eps=0.0, weight=None, norm="rms",
-                 after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None):
+                 after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None,
+                 hadamard=None, from_hadamard=None):
         where, h = "write_step", _StepHeads()
         self._kept = [source, out, cache, weight]
         if isinstance(source, Cache):
@@ -512,6 +537,7 @@ class StepHeads:
             h.norm.weight = weight.ctypes.data
         h.scale, h.rounding = scale, _named(where, "rounding", _ROUNDINGS, rounding)
         h.rounded_type = _TYPES["bf16"]
+        h.hadamard, h.from_hadamard = _block(where, hadamard), _block(where, from_hadamard)
         self._heads = h
 
 
