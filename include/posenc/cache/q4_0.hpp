@@ -26,13 +26,15 @@ namespace posenc::inline POSENC_TARGET {
 ///     d = m / -8, where m is the number of the largest magnitude of 32, the first of several
 ///     code = x (1 / d) + 8.5, towards zero, at most 15;   read as (code - 8) half(d)
 ///
-/// 18 bytes for 32 dims: half(d), then byte j has code j in its low bits and code j + 16. m has code
-/// 0, so that ties go away from m. 1 / d, product and sum are rounded apart, as on x86; a compiler
-/// that fuses the two (g++ for ARM) gives a code that may differ by one at ties. A group of zeros
-/// has d = -0 and codes 8. One with NaN or an infinite number becomes NaN as a whole. Where |m| is
-/// above 8 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 8 as NaN.
+/// 18 bytes for 32 dims: half(d), then byte j has code j in its low bits and code j + 16. m has
+/// code 0, so that ties go away from m. 1 / d, product and sum are rounded apart, as on x86; a
+/// compiler that fuses the two (g++ for ARM) gives a code that may differ by one at ties. A group
+/// of zeros has d = -0 and codes 8. One with NaN or an infinite number becomes NaN as a whole.
+/// Where |m| is above 8 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 8
+/// as NaN.
 struct q4_0 {
-  static constexpr std::size_t group = 32;  ///< dims with one scale
+  static constexpr std::size_t codes_in_byte = 2;  ///< for prefetches
+  static constexpr std::size_t group = 32;         ///< dims with one scale
 
   /// Of a head. Throws unless head_dim is a multiple of 32.
   std::size_t bytes(std::size_t head_dim) const {
@@ -62,15 +64,10 @@ struct q4_0 {
   template <class Lanes>
   [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
                                                             std::size_t i) noexcept {
-    using number = typename Lanes::number;
     auto const* const from = head + i / group * of_group;
-    bool const is_high = i % group >= group / 2;  // 16 times the code, which needs no shift
-    auto const codes = detail::load_codes<std::uint8_t, Lanes>(from + 2 + i % (group / 2));
-    using bits = typename detail::code_bits<number>::bits;
-    auto const d = detail::half_everywhere<Lanes>(from);
-    return (detail::float_of(bits(codes & bits(is_high ? 0xf0u : 0x0fu))) -
-            number(is_high ? 128.0f : 8.0f)) *
-           (d * number(is_high ? 0.0625f : 1.0f));
+    return detail::read_nibbles<Lanes>(
+        detail::load_codes<std::uint8_t, Lanes>(from + 2 + i % (group / 2)), i % group >= group / 2,
+        8, detail::half_everywhere<Lanes>(from));
   }
 
  private:
@@ -93,9 +90,9 @@ struct q4_0 {
     while (count != 0) {
       auto const some = std::min(count, detail::number_groups::most);
       detail::group_ranges const range({x, group, group, some});
-      auto const extreme = b::as_number(
-          detail::where_below(magnitude(range.most), magnitude(range.least),
-                              b::as_bits(range.least), b::as_bits(range.most)));
+      auto const extreme =
+          b::as_number(detail::where_below(magnitude(range.most), magnitude(range.least),
+                                           b::as_bits(range.least), b::as_bits(range.most)));
       auto const quotient = extreme * numbers(-0.125f);
       auto const d = b::as_number(detail::where_below(magnitude(quotient), u32(0x7f80'0000u),
                                                       b::as_bits(quotient), u32(0x7fc0'0000u)));

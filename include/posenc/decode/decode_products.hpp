@@ -48,11 +48,11 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Keys>
   std::array<T, Rows * Keys> sums;
   for (auto& x : products) x = number(T{0});
   constexpr auto line = std::max(size, 64 / sizeof(typename head_block<S, Keys>::element));
-  auto const add = [&](std::size_t i) POSENC_INLINED {
+  auto const add = [&](std::size_t i, std::size_t j = 0) POSENC_INLINED {
     number x[Keys];
-    for (std::size_t s = 0; s < Keys; ++s) x[s] = head_codes<S>::load(k.heads[s], i);
+    for (std::size_t s = 0; s < Keys; ++s) x[s] = head_codes<S>::load(k.heads[s], i, j);
     for (std::size_t r = 0; r < Rows; ++r) {
-      auto const query = lanes<T>::load(q + r * dims + i);
+      auto const query = lanes<T>::load(q + r * dims + i + j);
       for (std::size_t s = 0; s < Keys; ++s)
         products[r * Keys + s] = lanes<T>::multiply_add(query, x[s], products[r * Keys + s]);
     }
@@ -60,7 +60,8 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Keys>
   std::size_t i = 0;
   for (; i + line <= dims; i += line) {
     for (std::size_t s = 0; s < Keys; ++s) k.template prefetch<line>(s, i);
-    for (std::size_t j = 0; j < line; j += size) add(i + j);
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < line; j += size) add(i, j);
   }
   for (; i + size <= dims; i += size) add(i);
   if constexpr (Rows * Keys == size) {
@@ -167,7 +168,7 @@ template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, s
 #pragma GCC unroll 8
   for (std::size_t s = 0; s < Count; ++s) {
     for (std::size_t j = 0; j < Width; ++j)
-      value[j] = head_codes<S>::load(v.heads[s], column + j * size);
+      value[j] = head_codes<S>::load(v.heads[s], column, j * size);
     for (std::size_t r = 0; r < Rows; ++r) {
       number const weight(weights[r * tile_tokens + tile_index(s)]);
       for (std::size_t j = 0; j < Width; ++j)

@@ -30,11 +30,11 @@ constexpr double inverse_root(std::size_t n) noexcept {
   return (log2 % 2 == 0 ? 1 : std::numbers::sqrt2 / 2) / root;
 }
 
-/// The block of a transform. Throws in the name of a function, as hadamard says.
-inline std::size_t hadamard_block(char const* function, std::size_t head_dim, std::size_t block) {
+/// The block of a transform. Throws as hadamard says, in the name of whom `names` say.
+std::size_t hadamard_block(std::size_t head_dim, std::size_t block, auto const&... names) {
   auto const largest = std::min(head_dim & (0 - head_dim), most_head_dim);
   auto const result = block == 0 ? largest : block;
-  require(std::has_single_bit(result) && result <= largest, function,
+  require(std::has_single_bit(result) && result <= largest, names...,
           ": the block of a Hadamard transform must be a power of two, at most ", most_head_dim,
           ", that divides head_dim ", head_dim, ", got ", block);
   return result;
@@ -163,7 +163,7 @@ void hadamard(Heads const& heads, std::size_t block = 0) {
   using T = typename Heads::element_type;
   using real = arithmetic_t<T>;
   auto const dim = heads.head_dim(), all = heads.heads();
-  auto const n = detail::hadamard_block("hadamard", dim, block);
+  auto const n = detail::hadamard_block(dim, block, "hadamard");
   auto const at_once = heads.head_stride() == static_cast<std::ptrdiff_t>(dim) ? all : 1;
   for (std::size_t token = 0; token < heads.tokens(); ++token) {
     if (!heads.has(token)) continue;

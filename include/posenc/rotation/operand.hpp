@@ -97,7 +97,7 @@ class operand {
   /// target encodes it. `block` and errors: see posenc::hadamard.
   auto hadamard(std::size_t block = 0) const {
     auto result = with<Norm, Round, Scaled, true>(norm_);
-    result.target_block_ = detail::hadamard_block("rotate", source_.head_dim(), block);
+    result.target_block_ = detail::hadamard_block(source_.head_dim(), block, "rotate");
     return result;
   }
   /// Transforms each head of the source first, before norm and rotation: heads that were stored
@@ -106,7 +106,7 @@ class operand {
   ///     rotate(shift_rows(...), rotated<halves>(k_cache).from_hadamard().hadamard());
   auto from_hadamard(std::size_t block = 0) const {
     auto result = with<Norm, Round, Scaled, true>(norm_);
-    result.source_block_ = detail::hadamard_block("rotate", source_.head_dim(), block);
+    result.source_block_ = detail::hadamard_block(source_.head_dim(), block, "rotate");
     return result;
   }
 

@@ -206,7 +206,7 @@ class key_bias {
   detail::key_runs<P> keys_;
 };
 
-static_assert(adjusts_each_score<key_bias<halves>> && pulls_back_scores<key_bias<halves>> &&
-              !adds_bias<key_bias<halves>>);
+static_assert(acts_on_scores<key_bias<halves>> && adjusts_each_score<key_bias<halves>> &&
+              pulls_back_scores<key_bias<halves>> && !adds_bias<key_bias<halves>>);
 
 }  // namespace posenc

@@ -11,6 +11,28 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+namespace detail {
+
+/// The profile that a row's query makes, added to its scores: see query_profiles.
+template <class T>
+void add_profile(std::span<float const> profiles, std::size_t rank, score_row<T> const& row) {
+  require_keys("query_profiles", row);
+  require(row.query_side.size() == rank, "query_profiles: query_side must have ", rank,
+          " numbers per query and head, got ", row.query_side.size());
+  auto const extent = profiles.size() / rank;
+  for (std::size_t s = 0; s < row.scores.size(); ++s) {
+    auto const distance = distance_between(row.query_position, row.key_positions[s]);
+    if (distance < 0 || static_cast<std::uint64_t>(distance) >= extent) continue;
+    auto sum = static_cast<double>(row.scores[s]);
+    for (std::size_t k = 0; k < rank; ++k)
+      sum += static_cast<double>(row.query_side[k]) *
+             static_cast<double>(profiles[k * extent + static_cast<std::size_t>(distance)]);
+    row.scores[s] = static_cast<T>(sum);
+  }
+}
+
+}  // namespace detail
+
 /// score(t, s) += sum_k r_t[k] B[k][t - s] for 0 <= t - s < extent, on scores that are scaled
 /// already; others are left alone. B are the profiles of a layer, [rank][extent]; r, [rank], is
 /// made of the query's token by a projection of its own, r = W_r x, and is given beside the query:
@@ -43,18 +65,7 @@ class query_profiles {
   /// and there are rank() numbers beside the query.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    detail::require_keys("query_profiles", row);
-    detail::require(row.query_side.size() == rank_, "query_profiles: query_side must have ", rank_,
-                    " numbers per query and head, got ", row.query_side.size());
-    for (std::size_t s = 0; s < row.scores.size(); ++s) {
-      auto const distance = distance_between(row.query_position, row.key_positions[s]);
-      if (distance < 0 || static_cast<std::uint64_t>(distance) >= extent()) continue;
-      auto sum = static_cast<double>(row.scores[s]);
-      for (std::size_t k = 0; k < rank_; ++k)
-        sum += static_cast<double>(row.query_side[k]) *
-               static_cast<double>(profiles_[k * extent() + static_cast<std::size_t>(distance)]);
-      row.scores[s] = static_cast<T>(sum);
-    }
+    detail::add_profile<T>(profiles_, rank_, row);
   }
 
  private:
@@ -62,6 +73,7 @@ class query_profiles {
   std::size_t rank_;
 };
 
-static_assert(adds_bias<query_profiles> && adjusts_each_score<query_profiles>);
+static_assert(acts_on_scores<query_profiles> && adds_bias<query_profiles> &&
+              adjusts_each_score<query_profiles>);
 
 }  // namespace posenc

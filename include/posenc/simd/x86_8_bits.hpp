@@ -68,6 +68,13 @@ inline void load_byte_pairs(void const* from, __m128i& x) noexcept {
   x = _mm_or_si128(bytes, _mm_slli_epi64(bytes, 28));
 }
 
+// The numbers of a table of 16 at the low 4 bits of each index.
+#if defined(__AVX512F__)
+inline __m512 look_up(__m512i index, __m512 table) noexcept {
+  return _mm512_permutexvar_ps(index, table);
+}
+#endif
+
 // The low bytes of integers of 32 bits, of one register, and of four, one after another.
 #if defined(__AVX512F__)
 inline void store_bytes(void* to, __m512i x) noexcept {
