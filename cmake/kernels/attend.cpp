@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
 #include <span>
 #include <vector>
@@ -89,7 +90,8 @@ std::uint64_t mark_of(posenc1_attention const* attentions, std::size_t count,
     add(a.tokens, a.heads, a.kv_heads, a.head_dim, a.value_dim, a.scale, a.sinks, a.query_tokens,
         a.query_positions, a.key_positions, a.causal, a.dot_products, a.behind, a.ahead, a.chunk,
         a.mask.data, a.mask.type, a.mask.query_stride, a.bias.data, a.bias.type, a.slopes, a.cap,
-        a.temperature.rule, a.temperature.length, a.log_sum_exp, a.scores, a.weights);
+        a.temperature.rule, a.temperature.length, a.log_sum_exp, a.scores, a.weights, a.key_bias,
+        a.profiles.profiles, a.profiles.rank, a.profiles.extent, a.profiles.query_side);
   }
   return mark | 1;
 }
@@ -186,6 +188,34 @@ void attend_as(worker_on_the_way& self) {
 }  // namespace posenc_kernels
 
 using namespace posenc_kernels;
+
+posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const* bias,
+                                       size_t kv_heads, size_t heads, size_t head_dim,
+                                       posenc1_layout layout, size_t first_dim, size_t hadamard,
+                                       posenc1_key_bias** result) {
+  return guarded([&] {
+    constexpr auto function = "posenc1_key_bias_create";
+    require_given(function, f, bias, result);
+    require_dim(function, "heads", heads), require_dim(function, "kv_heads", kv_heads);
+    require_dim(function, "head_dim", head_dim);
+    auto const bits = bits_of(layout);
+    require(bits < layouts, function, ": layout must be one of the header, got ", bits);
+    auto const& set = functions_in_use();
+    auto made = std::make_unique<posenc1_key_bias>(
+        posenc1_key_bias{&set, nullptr, kv_heads, heads, head_dim});
+    in_name_of(function, [&] {
+      made->bias = set.make_key_bias(
+          {list_of(f->value), bias, kv_heads, heads, head_dim, first_dim, bits, hadamard});
+    });
+    *result = made.release();
+  });
+}
+
+void posenc1_key_bias_destroy(posenc1_key_bias* bias) {
+  if (bias == nullptr) return;
+  bias->set->destroy_key_bias(bias->bias);
+  delete bias;
+}
 
 posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size_t first,
                                         size_t last, size_t* bytes) {

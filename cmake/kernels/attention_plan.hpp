@@ -127,18 +127,20 @@ attention_plan plan_of(char const* function, posenc1_attention const& a, std::si
   auto const numbers = [&](double const* array) {
     return memory_of(array, a.heads * sizeof *array);
   };
-  posenc::memory_range const read[] = {cells_at("mask", a.mask),
-                                       cells_at("bias", a.bias),
-                                       numbers(a.sinks),
-                                       numbers(a.slopes),
-                                       numbers(a.mask.slopes),
-                                       numbers(a.bias.slopes),
-                                       numbers(a.temperature.scales),
-                                       numbers(a.temperature.biases),
-                                       memory_of(keys.codes.at.slots, a.tokens * 8),
-                                       memory_of(values.codes.at.slots, a.tokens * 8),
-                                       memory_of(a.key_positions, a.tokens * 8),
-                                       memory_of(a.query_positions, plan.query_tokens * 8)};
+  posenc::memory_range const read[] = {
+      memory_of(a.profiles.query_side, rows * a.profiles.rank * sizeof(float)),
+      cells_at("mask", a.mask),
+      cells_at("bias", a.bias),
+      numbers(a.sinks),
+      numbers(a.slopes),
+      numbers(a.mask.slopes),
+      numbers(a.bias.slopes),
+      numbers(a.temperature.scales),
+      numbers(a.temperature.biases),
+      memory_of(keys.codes.at.slots, a.tokens * 8),
+      memory_of(values.codes.at.slots, a.tokens * 8),
+      memory_of(a.key_positions, a.tokens * 8),
+      memory_of(a.query_positions, plan.query_tokens * 8)};
   bool overlaps = false;
   for (auto const* one = written; one != std::end(written); ++one) {
     for (auto const* other = written; other != one; ++other)

@@ -53,6 +53,20 @@ inline void check_temperature(heads_name what, posenc1_attention const& a) {
   what.require(is_number(t.offset), "offset must be finite, got ", t.offset);
 }
 
+inline void check_profiles(heads_name what, posenc1_attention const& a) {
+  auto const& p = a.profiles;
+  std::size_t numbers = 0;
+  if (p.profiles == nullptr)
+    return what.require(p.rank == 0 && p.extent == 0 && p.query_side == nullptr,
+                        "without profiles, all else must be 0 and null");
+  what.require(p.rank > 0 && p.extent > 0 && multiply(p.rank, p.extent, numbers) &&
+                   multiply(p.rank * a.heads, std::max<std::size_t>(a.query_tokens, 1), numbers) &&
+                   p.rank <= std::size_t{1} << 24,
+               "rank and extent must be positive and fit into memory, got ", p.rank, " and ",
+               p.extent);
+  what.require(p.query_side != nullptr, "query_side must not be null");
+}
+
 /// The memory of cells, which were given; strides of 0 are those of dense rows.
 inline posenc::memory_range checked(heads_name what, posenc1_cells const& cells,
                                     posenc1_attention const& a, std::size_t query_tokens) {
@@ -118,6 +132,13 @@ inline void check_rules(char const* function, posenc1_attention const& a) {
   check_heads({function, "slopes"}, a.slopes, a.heads, is_number, alibi::with_slopes);
   if (!is_zero(a.cap)) named({function, "cap"}, [&] { posenc::soft_cap{a.cap}; });
   check_temperature({function, "temperature"}, a);
+  if (auto const* const b = a.key_bias; b != nullptr) {
+    auto const kv_heads = a.kv_heads == 0 ? a.heads : a.kv_heads;
+    require(b->heads == a.heads && b->kv_heads == kv_heads && b->head_dim == a.head_dim, function,
+            ": key_bias must be of ", a.heads, " heads over ", kv_heads, " of ", a.head_dim,
+            " dims, got ", b->heads, " over ", b->kv_heads, " of ", b->head_dim);
+  }
+  check_profiles({function, "profiles"}, a);
   bool const k = a.key_cache.data != nullptr && has_codes(bits_of(a.key_cache.format)),
              v = a.value_cache.data != nullptr && has_codes(bits_of(a.value_cache.format));
   require(a.dot_products == 0 || k || v || a.tokens == 0, function,

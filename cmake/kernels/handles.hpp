@@ -24,6 +24,10 @@ struct posenc1_row_maker {
 
 namespace posenc_kernels {
 
+inline frequency_list list_of(posenc::frequencies const& f) noexcept {
+  return {f.inv_freq().data(), f.rest().data(), f.pairs(), f.attention_factor()};
+}
+
 /// Those of an argument from C, which may be none of its enumerators: to read it as one is
 /// undefined.
 inline std::uint32_t bits_of(auto const& enumerator) noexcept {

@@ -38,6 +38,7 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
   auto const& kind = model.kind_of(layer);
   require(kind.rotary.size() <= 1 && (kind.rotary.empty() || !kind.rotary[0].axes),
           "posenc1_frequencies_of_model: a layer must rotate one block of each head, by one axis");
+  auto const separable = kind.key_bias_is_separable();
   posenc1_layer found{.layout = POSENC1_HALVES,
                       .first_dim = 0,
                       .rotary_dim = 0,
@@ -49,7 +50,8 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
                       .cap = kind.score_cap.value_or(0),
                       .sinks = kind.sinks ? 1 : 0,
                       .depends_on_length = 0,
-                      .both_ways = static_cast<posenc1_both_ways>(kind.both_ways)};
+                      .both_ways = static_cast<posenc1_both_ways>(kind.both_ways),
+                      .key_bias_is_separable = separable ? int{*separable} : -1};
   if (kind.rotary.empty()) {
     *result = nullptr;
   } else {

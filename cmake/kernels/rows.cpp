@@ -16,9 +16,6 @@ thread_local char sentence_of_thread[1024] = "";
 
 void make(posenc::frequencies const& f, posenc::frequencies const* to, std::int64_t table_range,
           posenc1_row_maker** result) {
-  auto const list_of = [](posenc::frequencies const& of) -> instruction_set::frequency_list {
-    return {of.inv_freq().data(), of.rest().data(), of.pairs(), of.attention_factor()};
-  };
   auto const& set = chosen_set();
   auto made =
       std::make_unique<posenc1_row_maker>(posenc1_row_maker{&set, nullptr, to != nullptr, {}});

@@ -78,6 +78,7 @@ using layout_of = std::tuple_element_t<I, std::tuple<halves, interleaved>>;
 constexpr bool only_bfloat16 = true;
 constexpr attention_functions const* attention = nullptr;
 constexpr step_function* step = nullptr;
+constexpr hadamard_function* hadamard = nullptr;
 #else
 constexpr bool only_bfloat16 = false;
 #endif
@@ -156,6 +157,7 @@ instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .rotate_one_token = one_token_functions.data(),
     .attention = attention,
     .step = step,
+    .hadamard = hadamard,
     .make_rows = make_rows,
     .destroy_rows = destroy_rows,
     .write_rows = write_rows};

@@ -98,6 +98,13 @@ struct one_token_plan {
 
 using one_token_function = void(one_token_plan const&) noexcept;
 
+/// Frequencies as posenc::frequencies has them.
+struct frequency_list {
+  double const *inv_freq, *rest;
+  std::size_t pairs;
+  double attention_factor;
+};
+
 /// Some kv heads of a posenc1_attention, checked but for what posenc's own attention checks.
 struct attention_plan {
   posenc1_attention const* given;               ///< what is not below is read here
@@ -117,6 +124,14 @@ struct attention_team {
   void* of_wait;
 };
 
+/// A key bias of one instruction set, and what it is made of.
+struct key_bias_of_set;
+struct key_bias_settings {
+  frequency_list f;
+  float const* bias;  ///< [kv_heads][head_dim]
+  std::size_t kv_heads, heads, head_dim, first_dim, layout, hadamard;
+};
+
 /// What a set has for attention. Plans are all of doubles, or none is.
 struct attention_functions {
   /// The bytes of all workers. Reads nothing that plans point to but what is given.
@@ -124,7 +139,20 @@ struct attention_functions {
   /// False, before it waits or writes, if memory is too small for all. Throws std::invalid_argument
   /// before anything is written.
   bool (*attend)(attention_plan const* plans, std::size_t count, attention_team const& team);
+  /// The caller destroys it. Throws std::invalid_argument.
+  key_bias_of_set* (*make_key_bias)(key_bias_settings const& settings);
+  void (*destroy_key_bias)(key_bias_of_set*) noexcept;
 };
+
+}  // namespace posenc_kernels
+
+struct posenc1_key_bias {
+  posenc_kernels::attention_functions const* set;
+  posenc_kernels::key_bias_of_set* bias;
+  std::size_t kv_heads, heads, head_dim;
+};
+
+namespace posenc_kernels {
 
 /// One set of heads of a posenc1_step, checked: those of some tokens.
 struct step_plan {
@@ -136,8 +164,16 @@ struct step_plan {
   float scale;
   unsigned rounding;  ///< of posenc1_rounding
   posenc1_type rounded_type;
+  std::size_t source_block, target_block;  ///< of transforms; 1: none
 };
 using step_function = void(step_plan const&) noexcept;
+
+/// Heads of numbers that are transformed in place, checked.
+struct hadamard_plan {
+  places at;
+  std::size_t type, tokens, heads, head_dim, block;
+};
+using hadamard_function = void(hadamard_plan const&) noexcept;
 
 /// One row maker of one instruction set.
 struct rows_of_set;
@@ -153,12 +189,8 @@ struct instruction_set {
   /// Null: as `fewer` has them.
   attention_functions const* attention;
   step_function* step;
-  /// Frequencies as posenc::frequencies has them. The caller destroys the rows.
-  struct frequency_list {
-    double const *inv_freq, *rest;
-    std::size_t pairs;
-    double attention_factor;
-  };
+  hadamard_function* hadamard;
+  /// The caller destroys the rows.
   /// to: not null of rows that rotate once more. plan: of no rows, alive as long as these.
   rows_of_set* (*make_rows)(frequency_list const& f, frequency_list const* to,
                             std::int64_t table_range, rows_plan& plan);

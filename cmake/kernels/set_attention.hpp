@@ -201,7 +201,8 @@ bool attend(attention_plan const* plans, std::size_t count, attention_team const
                           : attention_of<float>::attend(plans, count, team);
 }
 
-constexpr attention_functions functions_of_attention{attention_bytes, attend};
+constexpr attention_functions functions_of_attention{attention_bytes, attend, make_key_bias,
+                                                     destroy_key_bias};
 constexpr attention_functions const* attention = &functions_of_attention;
 
 }  // namespace

@@ -49,8 +49,6 @@ struct rows {
   }
 };
 
-using frequency_list = instruction_set::frequency_list;
-
 posenc::frequencies frequencies_of(frequency_list const& f) {
   return {std::vector(f.inv_freq, f.inv_freq + f.pairs), std::vector(f.rest, f.rest + f.pairs),
           f.attention_factor};

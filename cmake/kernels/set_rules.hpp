@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -13,6 +14,8 @@
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/score/key_bias.hpp"
+#include "posenc/score/query_profiles.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
@@ -63,6 +66,30 @@ inline posenc::given_mask cells_of(posenc1_cells const& cells, attention_plan co
   return made.with_slopes(std::span(cells.slopes + plan.first_head(), heads));
 }
 
+/// A key bias, in one layout.
+struct layout_key_bias {
+  std::optional<posenc::key_bias<posenc::halves>> in_halves;
+  std::optional<posenc::key_bias<posenc::interleaved>> is_interleaved;
+};
+
+key_bias_of_set* make_key_bias(key_bias_settings const& s) {
+  auto made = std::make_unique<layout_key_bias>();
+  std::span const bias(s.bias, s.kv_heads * s.head_dim);
+  auto const f = frequencies_of(s.f);
+  auto const block = s.first_dim == POSENC1_LAST_DIMS ? posenc::rotary_block::last()
+                                                      : posenc::rotary_block::from(s.first_dim);
+  auto const make = [&](auto& made_bias) {
+    made_bias.emplace(bias, s.kv_heads, s.heads, f, block);
+    if (s.hadamard != 0)
+      made_bias = made_bias->of_transformed(s.hadamard == POSENC1_LARGEST_BLOCK ? 0 : s.hadamard);
+  };
+  s.layout == POSENC1_HALVES ? make(made->in_halves) : make(made->is_interleaved);
+  return reinterpret_cast<key_bias_of_set*>(made.release());
+}
+void destroy_key_bias(key_bias_of_set* bias) noexcept {
+  delete reinterpret_cast<layout_key_bias*>(bias);
+}
+
 /// An encoding: what posenc's own do, as the plan says.
 class run_time_rules {
  public:
@@ -92,6 +119,17 @@ class run_time_rules {
   /// Site 3.
   template <class T>
   void adjust_scores(posenc::score_row<T> const& row) const {
+    auto of_all = row;
+    of_all.head += first_head_;
+    if (given_.key_bias != nullptr) {
+      auto const& b = *reinterpret_cast<layout_key_bias const*>(given_.key_bias->bias);
+      b.in_halves ? b.in_halves->adjust_scores(of_all) : b.is_interleaved->adjust_scores(of_all);
+    }
+    if (auto const& p = given_.profiles; p.profiles != nullptr) {
+      of_all.query_side = {p.query_side + (row.query_index * given_.heads + of_all.head) * p.rank,
+                           p.rank};
+      posenc::detail::add_profile(std::span(p.profiles, p.rank * p.extent), p.rank, of_all);
+    }
     if (bias_)
       bias_->apply(row.query_index, row.head,
                    {row.first_key_index, row.first_key_index + row.scores.size()}, row.scores);

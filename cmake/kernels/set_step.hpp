@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+#include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/operand.hpp"
@@ -70,10 +71,14 @@ void run_step(step_plan const& plan) {
   auto const from = view_of<any_format const>(plan.from, shape);
   posenc::both const to{view_of<any_format>(plan.to[0], shape),
                         view_of<any_format>(plan.to[1], shape)};
+  auto const transformed = [&](auto const& heads) {
+    normalised(
+        heads.scale(plan.scale).from_hadamard(plan.source_block).hadamard(plan.target_block));
+  };
   if constexpr (std::is_void_v<From>) {
-    normalised(posenc::unrotated(from, to).scale(plan.scale));
+    transformed(posenc::unrotated(from, to));
   } else {
-    normalised(posenc::rotated<From, To>(from, to).scale(plan.scale));
+    transformed(posenc::rotated<From, To>(from, to));
   }
 }
 
@@ -94,6 +99,22 @@ void step(step_plan const& plan) noexcept {
   if (plan.from_layout == POSENC1_HALVES)
     return plan.to_layout == POSENC1_HALVES ? with(h, h) : with(h, i);
   return plan.to_layout == POSENC1_HALVES ? with(i, h) : with(i, i);
+}
+
+void hadamard(hadamard_plan const& plan) noexcept {
+  auto const of = [&]<class T>(T) {
+    posenc::hadamard(numbers_at<T>(plan.at, {plan.tokens, plan.heads, plan.head_dim}), plan.block);
+  };
+  switch (plan.type) {
+    case POSENC1_F32:
+      return of(float());
+    case POSENC1_F64:
+      return of(double());
+    case POSENC1_F16:
+      return of(posenc::half());
+    default:
+      return of(posenc::bfloat16());
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "checked.hpp"
 #include "handles.hpp"
 #include "posenc/core/executor.hpp"
+#include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/operand.hpp"
 
 namespace posenc_kernels {
@@ -42,6 +43,13 @@ struct checked_set {
   bool rotates;
   step_plan plan;
 };
+
+/// The block of a transform; 1: none.
+std::size_t block_of(std::size_t head_dim, std::size_t block, auto const&... names) {
+  if (block == 0) return 1;
+  return posenc::detail::hadamard_block(head_dim, block == POSENC1_LARGEST_BLOCK ? 0 : block,
+                                        names...);
+}
 
 void check_norm(heads_name what, posenc1_norm const& norm) {
   auto const kind = bits_of(norm.kind), place = bits_of(norm.place),
@@ -109,6 +117,10 @@ void check(checked_set& set, names_of_step const& names, std::size_t which,
   plan.from_layout = set.from.layout, plan.to_layout = set.to[0].layout;
   plan.scale = is_zero(heads.scale) ? 1 : scale;
   plan.rounding = heads.rounding, plan.rounded_type = heads.rounded_type;
+  auto const of_block = [&](std::size_t block) {
+    return block_of(heads.head_dim, block, what.function, ": ", what.heads);
+  };
+  plan.source_block = of_block(heads.from_hadamard), plan.target_block = of_block(heads.hadamard);
   plan.first_dim = set.rotates ? first_dim_of(heads, pairs, what.function, ": ", what.heads) : 0;
 }
 
@@ -120,6 +132,7 @@ bool rotates_alone(checked_set const& set, posenc1_step const& step, std::size_t
   bool const plain = set.rotates && set.targets == 1 && h.from.data != nullptr &&
                      h.to_cache.data == nullptr &&
                      (from == to || from == POSENC1_F32 || to == POSENC1_F32) && h.rounding == 0 &&
+                     set.plan.source_block == 1 && set.plan.target_block == 1 &&
                      norm.kind == POSENC1_RMS && norm.place == POSENC1_BEFORE_ROTATION &&
                      norm.plus_one == 0 && norm.eps_place == POSENC1_EPS_INSIDE &&
                      (norm.weight == nullptr || norm.weight_type == POSENC1_F32);
@@ -213,5 +226,20 @@ posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, siz
     step.values.from_cache = *cache, step.values.to.data = numbers;
     step.values.heads = heads, step.values.head_dim = head_dim;
     posenc_kernels::write_step(reading_names, step, 0, 1);
+  });
+}
+
+posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t tokens, size_t heads,
+                                size_t head_dim, size_t block) {
+  return guarded([&] {
+    constexpr auto function = "posenc1_hadamard";
+    require_given(function, x);
+    require_dim(function, "head_dim", head_dim);
+    auto const n = block_of(head_dim, block, function);
+    if (tokens == 0 || heads == 0) return;
+    auto const at = checked({function, "x"}, *x, {1, tokens, heads, head_dim}, true);
+    auto const& chosen = chosen_set();
+    auto* const run = chosen.hadamard != nullptr ? chosen.hadamard : chosen.fewer->hadamard;
+    run({at.codes.at, at.format, tokens, heads, head_dim, n});
   });
 }

@@ -83,6 +83,8 @@ inline ordered_json json_of(posenc::layer_description const& kind, std::size_t l
                       {"query_norm", json_of(kind.query_norm)},
                       {"key_norm", json_of(kind.key_norm)},
                       {"value_norm", json_of(kind.value_norm)},
+                      {"key_bias", json_or_null(kind.key_bias)},
+                      {"key_bias_is_separable", json_or_null(kind.key_bias_is_separable())},
                       {"alibi", nullptr},
                       {"buckets", nullptr},
                       {"temperature", nullptr},

@@ -236,6 +236,13 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
   norm_line("queries", kind.query_norm, !kind.rotary.empty());
   norm_line("keys", kind.key_norm, !kind.rotary.empty());
   norm_line("values", kind.value_norm, false);
+  if (kind.key_bias == true) {
+    auto const can = kind.key_bias_is_separable();
+    line(std::string("Keys have a bias, which a cache ") +
+         (can == true    ? "can leave out: score/key_bias.hpp adds it to scores."
+          : can == false ? "cannot leave out: a norm stands behind it."
+                         : "can leave out if no norm stands behind it."));
+  }
   if (kind.rotary.empty() && kind.head_dim != 0 && !kind.alibi && !kind.buckets)
     line("No rotation.");
   for (auto const& rotary : kind.rotary) {

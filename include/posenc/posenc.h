@@ -20,7 +20,7 @@
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
  * Arguments are checked before a byte is changed. No exception leaves a function. Arrays begin at
  * a multiple of their elements' size.
- * Memory: write_rows, rotate, write_step, read_cache and attend allocate nothing.
+ * Memory: write_rows, rotate, write_step, read_cache, hadamard and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
  * Names: the 1 is the version of this interface; a program may contain several, each in a shared
  * library of its own. A field that is zero has its default. */
@@ -144,6 +144,10 @@ typedef struct posenc1_layer {
   int sinks;             /**< not 0: each head has a learned sink logit */
   int depends_on_length; /**< not 0: frequencies differ by the length of the sequence */
   posenc1_both_ways both_ways; /**< which tokens see each other beside these */
+
+  /** 1: keys can be stored without their bias, which key_bias of posenc1_attention adds to scores;
+   * 0: they have none, or a norm stands behind it; -1: not known. */
+  int key_bias_is_separable;
 } posenc1_layer;
 
 /** The frequencies of a layer of a model, for sequences of `length` tokens, from a file: GGUF if it
@@ -361,6 +365,9 @@ typedef struct posenc1_step_heads {
   double scale;              /**< on each head after rotation and norm; 0: none */
   unsigned rounding;         /**< of posenc1_rounding; 0: none */
   posenc1_type rounded_type; /**< POSENC1_F16 or POSENC1_BF16, with rounding */
+  size_t hadamard;           /**< block of posenc1_hadamard, on each head at last; 0: none */
+  size_t from_hadamard;      /**< the same, before all else: the source is stored transformed, and
+                              * keys that move have both; 0: none */
 } posenc1_step_heads;
 
 /** A layer's step. Queries and keys are rotated; values are not. Arithmetic is in float. */
@@ -388,6 +395,18 @@ posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t 
  * slot are left alone. */
 posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, size_t heads,
                                   size_t head_dim, float* numbers);
+
+/** As block: the largest power of two that divides head_dim, at most 4096. */
+#define POSENC1_LARGEST_BLOCK SIZE_MAX
+
+/** Transforms each block of n dims of heads, in place, by the orthonormal Walsh-Hadamard matrix in
+ * Sylvester's order: x'_i = sum over j of (-1)^(ones in i & j) x_j / sqrt(n). Once more undoes it.
+ * For queries against keys that a step has stored transformed, and for outputs of such values.
+ * block: n, a power of two up to 4096 that divides head_dim, or POSENC1_LARGEST_BLOCK; 0 and 1
+ * leave heads alone. x: [tokens][heads][head_dim] of any type; tokens without a slot are skipped.
+ */
+posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t tokens, size_t heads,
+                                size_t head_dim, size_t block);
 
 /* ---- Attention ---- */
 
@@ -436,6 +455,30 @@ typedef struct posenc1_temperature {
   double const* biases;          /**< of SSMAX, [heads]; null: 0 */
 } posenc1_temperature;
 
+/** The bias b of a key projection that keys were made without: R(p) (W x + b) is R(p) W x + R(p) b
+ * at position p, and scores get scale <q, R(p) b> from the positions alone. Caches then hold W x
+ * rotated, and keep it in few bits where b is large. See posenc/score/key_bias.hpp. A handle. */
+typedef struct posenc1_key_bias posenc1_key_bias;
+
+/** bias: [kv_heads][head_dim], 0 where it stays in the keys. f, layout and first_dim: as keys are
+ * rotated. heads: of queries. hadamard: the block of posenc1_hadamard on queries; 0: none. Keeps
+ * nothing of f and bias. */
+posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const* bias,
+                                       size_t kv_heads, size_t heads, size_t head_dim,
+                                       posenc1_layout layout, size_t first_dim, size_t hadamard,
+                                       posenc1_key_bias** result);
+
+void posenc1_key_bias_destroy(posenc1_key_bias* bias); /**< null: nothing */
+
+/** Inkling's bias: sum over k of query_side[k] profiles[k][distance], of keys that are less than
+ * `extent` behind the query. */
+typedef struct posenc1_profiles {
+  float const* profiles;   /**< [rank][extent]; null: none */
+  size_t rank;             /**< numbers of a query and head */
+  size_t extent;           /**< distances */
+  float const* query_side; /**< [query_tokens][heads][rank] */
+} posenc1_profiles;
+
 /** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where the query
  * head h reads the kv head h kv_heads / heads. A query sees every token whose slots, of key and
  * value, are not negative, and that causal, the window, the chunk and the mask let it see. One that
@@ -444,7 +487,7 @@ typedef struct posenc1_temperature {
  * key_cache, and of values and value_cache, one is given: that whose data is not null. Caches are
  * read as posenc1_read_cache decodes them, and tokens that no query sees are not read.
  *
- *     scale <q, k>  + bias  - slope distance  then the cap  + mask  times the temperature  softmax
+ *     scale <q, k> + key bias + profiles + bias - slope distance  then the cap  + mask  times the temperature  softmax
  */
 typedef struct posenc1_attention {
   posenc1_heads queries;     /**< no slots */
@@ -487,6 +530,9 @@ typedef struct posenc1_attention {
   void* scores;        /**< [heads][query_tokens][tokens], float or for doubles double, behind the
                         * mask, before the temperature: -infinity where hidden; or null */
   void* weights;       /**< the same of the weights, 0 where hidden; or null */
+
+  posenc1_key_bias const* key_bias; /**< that keys were made without; null: none */
+  posenc1_profiles profiles;        /**< made by the queries */
 } posenc1_attention;
 
 /** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments: from

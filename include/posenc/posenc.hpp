@@ -52,6 +52,7 @@
 // rotation: layouts, and the kernel (xsimd)
 #include "posenc/rotation/layout.hpp"                 // halves, interleaved
 #include "posenc/rotation/rotary_block.hpp"           // which dims of a head are rotated
+#include "posenc/rotation/hadamard.hpp"               // a transform of heads before few bits
 #include "posenc/rotation/head_norm.hpp"              // the norms of engines; where they round
 #include "posenc/rotation/head_sink.hpp"              // who takes heads: a struct of your own
 #include "posenc/rotation/operand.hpp"                // one set of heads: norm, scale, rounding
@@ -78,6 +79,7 @@
 #include "posenc/query_key/remapped.hpp"            //     other positions for queries, for keys
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
+#include "posenc/query_key/hadamard_transform.hpp"  //     as keys are stored that are transformed
 #include "posenc/score/alibi.hpp"                   // (3)
 #include "posenc/score/t5_bias.hpp"                 //     T5's, DeBERTa's buckets; clipped table
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
@@ -86,6 +88,8 @@
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
 #include "posenc/score/forget_gates.hpp"            //     learned gates between key and query
+#include "posenc/score/query_profiles.hpp"          //     made by the query: Inkling's
+#include "posenc/score/key_bias.hpp"                //     the bias of W_k, left out of a cache
 #include "posenc/score/bias_matrix.hpp"             //     any bias as table, matrix; matrix as bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy

@@ -381,7 +381,7 @@ static void test_model(void) {
   MUST(layer.layout == POSENC1_HALVES && layer.rotary_dim == 128 && layer.head_dim == 128 &&
        layer.first_dim == 0 && layer.window == 0 && layer.softmax_factor == 1);
   MUST(layer.ahead == 1 && layer.chunk == 0 && layer.cap == 0 && !layer.sinks &&
-       layer.both_ways == POSENC1_NO_BLOCK);
+       layer.both_ways == POSENC1_NO_BLOCK && layer.key_bias_is_separable == 0);
   MUST(posenc1_frequencies_read(f, inv_freq, NULL) == 64);
   MUST(inv_freq[0] == 1 && fabs(inv_freq[63] - pow(500000, -126 / 128.0) / 8) < 1e-20);
   posenc1_frequencies_destroy(f);

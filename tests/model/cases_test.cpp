@@ -106,7 +106,7 @@ json brief(json model, json const& asked) {
   for (auto kind : model["kinds"]) {
     auto const letter = static_cast<char>('a' + kinds.size());
     for (auto const& layer : kind["layers"]) schedule[layer.get<std::size_t>()] = letter;
-    kind.erase("layers");
+    for (auto const* other : {"layers", "key_bias", "key_bias_is_separable"}) kind.erase(other);
     if (kind["ahead"].is_null()) kind["ahead"] = "all";
     for (auto& rotary : kind["rotary"]) rotary = brief_rotary(rotary, kind["head_dim"]);
     if (auto& index = kind["index"]; index.is_object())

@@ -141,7 +141,8 @@ score_row<S> row_with_sides(attention_arguments const& in, std::span<S> scores,
       t,
       keys.first,
       of_query.tokens() == 0 ? std::span<float const>() : of_query(t, 0),
-      of_keys.tokens() == 0 ? of_keys : of_keys.slice_tokens(keys.first, keys.last - keys.first)};
+      of_keys.tokens() == 0 ? of_keys : of_keys.slice_tokens(keys.first, keys.last - keys.first),
+      in.scale};
 }
 
 /// Throws std::invalid_argument unless all agree and the scale is finite in T, which scores are
@@ -228,8 +229,8 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
     require(queries <= keys || keys == 0, function,
             ": the positions of queries must be given where they outnumber keys, got ", queries,
             " queries and ", keys, " keys");
-    in.query_positions = keys == 0 ? position_list(0, queries)
-                                   : in.key_positions.part(keys - queries, queries);
+    in.query_positions =
+        keys == 0 ? position_list(0, queries) : in.key_positions.part(keys - queries, queries);
   }
   return in;
 }

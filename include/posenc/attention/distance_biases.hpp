@@ -49,15 +49,6 @@ inline distance_range distances_of(position_list const& queries, position_list c
   return count <= 4 * (queries.size() + keys.size()) ? range : distance_range();
 }
 
-/// Whether each position is one more than that before it.
-inline bool follow_one_another(positions_view positions) noexcept {
-  std::uint64_t breaks = 0;
-  for (std::size_t s = 1; s < positions.size(); ++s)
-    breaks |=
-        static_cast<std::uint64_t>(positions[s]) - static_cast<std::uint64_t>(positions[s - 1]) - 1;
-  return breaks == 0;
-}
-
 /// What an encoding does at site 3 of a step. A bias by distance is looked up: the same bits as the
 /// rule, up to a product that the compiler fuses.
 template <class E>

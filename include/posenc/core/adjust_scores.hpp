@@ -22,6 +22,15 @@ constexpr std::int64_t distance_between(std::int64_t query_position,
 
 namespace detail {
 
+/// Whether each position is one more than that before it.
+inline bool follow_one_another(positions_view positions) noexcept {
+  std::uint64_t breaks = 0;
+  for (std::size_t s = 1; s < positions.size(); ++s)
+    breaks |=
+        static_cast<std::uint64_t>(positions[s]) - static_cast<std::uint64_t>(positions[s - 1]) - 1;
+  return breaks == 0;
+}
+
 /// Throws, in the name of a function or encoding, unless each key has a position.
 template <class T>
 void require_keys(char const* what, score_row<T> const& row) {

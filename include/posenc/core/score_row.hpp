@@ -23,12 +23,13 @@ struct score_row {
   std::size_t first_key_index = 0;  ///< of scores[0], among the keys of the call; the next follow
   std::span<float const> query_side = {};  ///< what the call gave beside the query, if anything
   heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< beside these keys, [keys][1][any]
+  double scale = 1;                                         ///< that <q, k> has been multiplied by
 
   /// The same row with other scores.
   template <class U>
   score_row<U> with_scores(std::span<U> others) const {
     return {others,          head,       query_position, key_positions, query, query_index,
-            first_key_index, query_side, key_side};
+            first_key_index, query_side, key_side,       scale};
   }
 };
 

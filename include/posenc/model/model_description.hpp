@@ -141,6 +141,8 @@ struct layer_description {
   norm_description query_norm = {};  ///< before or after the rotation, as it says
   norm_description key_norm = {};    ///< as for queries
   norm_description value_norm = {};  ///< values do not rotate
+  /// The projection of keys adds a bias; none: posenc does not know.
+  std::optional<bool> key_bias = {};
   // Scores <q, k> / sqrt(head_dim) are multiplied by softmax_factor and temperature, then capped,
   // then biased, then masked.
   std::optional<alibi_bias> alibi = {};                  ///< site 3
@@ -160,6 +162,13 @@ struct layer_description {
   /// So many tokens, or none, are pooled to one more key, which queries see beside the window. It
   /// rotates at the position of its first token.
   std::size_t pooled = 0;
+
+  /// Whether keys can be stored without their bias, which attention then adds (key_bias): there is
+  /// one, and no norm behind it. R(p) norm(W x + b) has no term of b. None: posenc does not know.
+  std::optional<bool> key_bias_is_separable() const {
+    if (key_bias == false || key_norm.of > norm_scope::none) return false;
+    return key_norm.of == norm_scope::none ? key_bias : std::nullopt;
+  }
 };
 
 /// What a reader found in a model's settings. Plain data.

@@ -1,4 +1,4 @@
-// The arithmetic of a head's norm: gains for the kernel, or the norm alone.
+// The arithmetic of a head's norm: gains for the kernel, or the norm alone; and what rounds.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
@@ -113,6 +114,28 @@ void apply_norm(head_norm<W> const& norm, std::span<Real> head,
     each_of(head.size(), [&](std::size_t i) { head[i] *= load(norm.weight[i]) + one; });
   }
   round_to<Round>(head, points.norm);
+}
+
+/// Rotates the rotary block of a head, which begins at first_dim, pair by pair, each operation
+/// rounded where it shall be.
+template <class Round, class From, class To, class Real>
+void rotate_rounded(cos_sin_view<Real> const& rows, std::size_t token, std::size_t first_dim,
+                    std::span<Real const> from, std::span<Real> to,
+                    rounding_points const& points) noexcept {
+  auto const rounded = [](bool here, Real x) POSENC_INLINED {
+    return here ? static_cast<Real>(storage_format_t<Round>(x)) : x;
+  };
+  std::ranges::copy(from, to.begin());
+  auto const pairs = rows.pairs();
+  auto const cos = rows.cos(token), sin = rows.sin(token);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    auto const c = rounded(points.cosines, cos[i]), s = rounded(points.cosines, sin[i]);
+    auto const x = from[first_dim + From::x_index(i, pairs)],
+               y = from[first_dim + From::y_index(i, pairs)];
+    auto const product = [&](Real a, Real b) { return rounded(points.products, stored(a * b)); };
+    to[first_dim + To::x_index(i, pairs)] = rounded(points.products, product(x, c) - product(y, s));
+    to[first_dim + To::y_index(i, pairs)] = rounded(points.products, product(y, c) + product(x, s));
+  }
 }
 
 }  // namespace posenc::detail

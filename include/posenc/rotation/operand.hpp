@@ -10,6 +10,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/checked.hpp"
+#include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/layout.hpp"
@@ -26,9 +27,9 @@ struct nothing {};
 }  // namespace detail
 
 /// One set of heads of a rotation, made by rotated or unrotated. From, To: pair layouts, or void.
-/// Norm: a head_norm. Round: a type. Scaled: there is a factor.
+/// Norm: a head_norm. Round: a type. Scaled: there is a factor. Transformed: by hadamard.
 template <class From, class To, any_heads Source, head_sink Target, class Norm = detail::nothing,
-          class Round = detail::nothing, bool Scaled = false>
+          class Round = detail::nothing, bool Scaled = false, bool Transformed = false>
 class operand {
  public:
   using from_layout = From;                                              ///< of pairs, or void
@@ -44,9 +45,10 @@ class operand {
   static constexpr bool is_scaled = Scaled;                              ///< there is a factor
   static constexpr bool normalises = !std::same_as<Norm, detail::nothing>;  ///< there is a norm
   static constexpr bool rounds = !std::same_as<Round, detail::nothing>;  ///< before the target does
+  static constexpr bool is_transformed = Transformed;                    ///< by hadamard
   /// Numbers are rotated to numbers, and nothing else.
-  static constexpr bool is_plain =
-      rotates && !normalises && !rounds && heads_of_numbers<Source> && writable_heads<Target>;
+  static constexpr bool is_plain = rotates && !normalises && !rounds && !Transformed &&
+                                   heads_of_numbers<Source> && writable_heads<Target>;
 
   /// Views both; checks nothing until rotate does.
   operand(Source const& source, Target const& target, Norm const& norm = {})
@@ -70,14 +72,14 @@ class operand {
     static_assert(
         std::same_as<arithmetic_t<W>, real>,
         "posenc: weights must be of double for heads of double, and of others for others");
-    return with<head_norm<W>, Round, Scaled>(norm);
+    return with<head_norm<W>, Round, Scaled, Transformed>(norm);
   }
   /// The same, with weights of the type of arithmetic.
   auto norm(head_norm<real> const& norm) const { return this->template norm<real>(norm); }
   /// Rounds to T at these points.
   template <storable T>
   auto round(rounding_points points) const {
-    auto result = with<Norm, T, Scaled>(norm_);
+    auto result = with<Norm, T, Scaled, Transformed>(norm_);
     result.points_ = points;
     return result;
   }
@@ -86,8 +88,25 @@ class operand {
   /// it is finite.
   auto scale(real factor) const {
     detail::require(is_finite(factor), "rotate: the scale must be finite, got ", factor);
-    auto result = with<Norm, Round, true>(norm_);
+    auto result = with<Norm, Round, true, Transformed>(norm_);
     result.scale_ = factor;
+    return result;
+  }
+
+  /// Transforms each head at last, after rotation, norm, scale and rounding points, before the
+  /// target encodes it. `block` and errors: see posenc::hadamard.
+  auto hadamard(std::size_t block = 0) const {
+    auto result = with<Norm, Round, Scaled, true>(norm_);
+    result.target_block_ = detail::hadamard_block(source_.head_dim(), block, "rotate");
+    return result;
+  }
+  /// Transforms each head of the source first, before norm and rotation: heads that were stored
+  /// transformed. Cached keys move so:
+  ///
+  ///     rotate(shift_rows(...), rotated<halves>(k_cache).from_hadamard().hadamard());
+  auto from_hadamard(std::size_t block = 0) const {
+    auto result = with<Norm, Round, Scaled, true>(norm_);
+    result.source_block_ = detail::hadamard_block(source_.head_dim(), block, "rotate");
     return result;
   }
 
@@ -96,6 +115,10 @@ class operand {
   Norm const& norm() const noexcept { return norm_; }                 ///< nothing if none was given
   rounding_points const& points() const noexcept { return points_; }  ///< none unless given
   real const& scale() const noexcept { return scale_; }               ///< 1 if none was given
+  std::size_t target_block() const noexcept { return target_block_; }  ///< of hadamard; 1: none
+  std::size_t source_block() const noexcept {
+    return source_block_;
+  }  ///< of from_hadamard; 1: none
 
   /// Whether the kernel computes the norm, and rounding is the target's alone.
   bool is_usual() const noexcept {
@@ -111,7 +134,8 @@ class operand {
   /// Whether source and target are the same heads. Throws std::invalid_argument as rotate does, of
   /// this operand alone.
   bool check(cos_sin_view<real> const& rows) const {
-    bool const by_kernel = heads_of_numbers<Source> && writable_heads<Target> && is_usual();
+    bool const by_kernel =
+        heads_of_numbers<Source> && writable_heads<Target> && is_usual() && !Transformed;
     return detail::check_heads<std::same_as<From, To>>(source_, target_, rows.tokens(), by_kernel);
   }
   /// The first dim that rotates. Throws std::invalid_argument if the head is too short.
@@ -121,13 +145,14 @@ class operand {
   }
 
  private:
-  template <class F, class T, any_heads S, head_sink K, class N, class R, bool D>
+  template <class F, class T, any_heads S, head_sink K, class N, class R, bool D, bool H>
   friend class operand;
-  template <class OtherNorm, class OtherRound, bool OtherScaled>
+  template <class OtherNorm, class OtherRound, bool OtherScaled, bool OtherTransformed>
   auto with(OtherNorm const& norm) const {
-    operand<From, To, Source, Target, OtherNorm, OtherRound, OtherScaled> result(source_, target_,
-                                                                                 norm);
+    operand<From, To, Source, Target, OtherNorm, OtherRound, OtherScaled, OtherTransformed> result(
+        source_, target_, norm);
     result.block_ = block_, result.points_ = points_, result.scale_ = scale_;
+    result.target_block_ = target_block_, result.source_block_ = source_block_;
     return result;
   }
 
@@ -137,6 +162,7 @@ class operand {
   rotary_block block_ = rotary_block::first();
   rounding_points points_;
   real scale_ = 1;
+  std::size_t target_block_ = 1, source_block_ = 1;
 };
 
 /// Heads that are rotated and given to a target. The source is a heads_view; the target too, or any

@@ -1,4 +1,4 @@
-// Heads through L1: norm, rotation, scale, rounding, and the write to any target.
+// Heads through L1: norm, rotation, scale, rounding, transforms, and the write to any target.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/cut.hpp"
+#include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
@@ -29,8 +30,9 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// in L1 from their norm to their target.
 template <class Operand>
 class step {
-  using S = typename Operand::from_type;
   using real = typename Operand::real;
+  // Heads that are transformed come as numbers of that type.
+  using S = std::conditional_t<Operand::is_transformed, real, typename Operand::from_type>;
   using Norm = typename Operand::norm_type;
   using Round = typename Operand::round_type;
   using From = typename Operand::from_layout;
@@ -44,7 +46,8 @@ class step {
       : heads_(operand), rows_(rows), first_dim_(first_dim), dim_(operand.source().head_dim()) {}
 
   void run(part_of_heads const& part) {
-    constexpr bool has_numbers_alone = has_numbers && writable_heads<Target>;
+    constexpr bool has_numbers_alone =
+        has_numbers && writable_heads<Target> && !Operand::is_transformed;
     bool const usual = heads_.is_usual();
     auto const most = has_numbers_alone && usual
                           ? most_heads
@@ -58,7 +61,7 @@ class step {
         auto const [from, stride] = heads_at(token, head, count);
         if (from == nullptr) break;
         if constexpr (copies) {
-          if (heads_.scale() == 1) {
+          if (heads_.scale() == 1 && stays()) {
             write(token, head, count, from, stride);
             continue;
           }
@@ -66,12 +69,14 @@ class step {
         if constexpr (writes_numbers) {
           // The kernel writes to the target, without a copy of floats in L1.
           auto const [to, to_stride] = numbers_at(heads_.target(), token, head);
-          if (to != nullptr && usual) {
+          if (to != nullptr && usual && stays()) {
             by_kernel(token, from, stride, count, to, to_stride);
             continue;
           }
         }
         rotate(token, from, stride, count);
+        if constexpr (Operand::is_transformed)
+          transform_blocks(std::span(rotated_, count * dim_), heads_.target_block());
         write(token, head, count, rotated_, static_cast<std::ptrdiff_t>(dim_));
       }
     }
@@ -85,6 +90,8 @@ class step {
     to.numbers(0, 0);
   };
 
+  // Whether heads go to the target as they are rotated.
+  bool stays() const noexcept { return !Operand::is_transformed || heads_.target_block() == 1; }
   // The numbers of a token's head, null without a slot, and the stride to the next head, or 0.
   template <class Heads>
   static auto numbers_at(Heads const& heads, std::size_t token, std::size_t head) noexcept {
@@ -96,15 +103,23 @@ class step {
       return heads.numbers(token, head);
     }
   }
-  // The same of the source; in a format, decoded.
+  // The same of the source; in a format, decoded; then transformed.
   std::pair<S const*, std::ptrdiff_t> heads_at(std::size_t token, std::size_t head,
                                                std::size_t count) noexcept {
     auto const& source = heads_.source();
-    if constexpr (has_numbers) {
+    if constexpr (has_numbers && !Operand::is_transformed) {
       return numbers_at(source, token, head);
     } else {
       if (!source.has(token)) return {nullptr, 0};
-      for (std::size_t i = 0; i < count; ++i) source.read(token, head + i, of(loaded_, i));
+      for (std::size_t i = 0; i < count; ++i) {
+        if constexpr (has_numbers) {
+          load_numbers(source.at(token, head + i), of(loaded_, i));
+        } else {
+          source.read(token, head + i, of(loaded_, i));
+        }
+      }
+      if constexpr (Operand::is_transformed)
+        transform_blocks(std::span(loaded_, count * dim_), heads_.source_block());
       return {loaded_, static_cast<std::ptrdiff_t>(dim_)};
     }
   }
@@ -153,12 +168,14 @@ class step {
     }
     auto const& points = heads_.points();
     constexpr real one = 1;
-    if (!Operand::rounds || !Operand::rotates || (!points.products && !points.cosines)) {
+    bool const rounds = Operand::rotates && (points.products || points.cosines);
+    if (!Operand::rounds || !rounds) {
       by_kernel(token, loaded_, rotated_stride, count, nullptr, &one, false, rotated_,
                 rotated_stride);
-    } else if constexpr (Operand::rotates) {
+    } else if constexpr (Operand::rounds && Operand::rotates) {
       for (std::size_t i = 0; i < count; ++i)
-        rotate_rounded(token, of(loaded_, i), of(rotated_, i));
+        rotate_rounded<Round, From, To, real>(rows_, token, first_dim_, of(loaded_, i),
+                                              of(rotated_, i), points);
     }
     auto const scale = heads_.scale();
     for (std::size_t i = 0; i < count; ++i) {
@@ -180,7 +197,7 @@ class step {
   // Where the same heads of the next token are, to be prefetched; `from` if there is no next one.
   template <class T>
   T const* of_next([[maybe_unused]] std::size_t token, T const* from) const noexcept {
-    if constexpr (std::same_as<T, S> && has_numbers) {
+    if constexpr (std::same_as<T, S> && has_numbers && !Operand::is_transformed) {
       auto const& source = heads_.source();
       bool const last = token + 1 == source.tokens() || source.token(token + 1) == nullptr;
       if (!last && static_cast<void const*>(from) != loaded_)
@@ -212,30 +229,6 @@ class step {
           return;
         }
       copy_dims(work, 0, 0, dim_);
-    }
-  }
-
-  // Pair by pair, each operation rounded where it shall be.
-  void rotate_rounded(std::size_t token, std::span<real const> from,
-                      std::span<real> to) const noexcept {
-    auto const& points = heads_.points();
-    auto const rounded = [](bool here, real x) POSENC_INLINED {
-      if constexpr (Operand::rounds)
-        return here ? static_cast<real>(storage_format_t<Round>(x)) : x;
-      return x;
-    };
-    std::ranges::copy(from, to.begin());
-    auto const pairs = rows_.pairs();
-    auto const cos = rows_.cos(token), sin = rows_.sin(token);
-    for (std::size_t i = 0; i < pairs; ++i) {
-      auto const c = rounded(points.cosines, cos[i]), s = rounded(points.cosines, sin[i]);
-      auto const x = from[first_dim_ + From::x_index(i, pairs)],
-                 y = from[first_dim_ + From::y_index(i, pairs)];
-      auto const product = [&](real a, real b) { return rounded(points.products, stored(a * b)); };
-      to[first_dim_ + To::x_index(i, pairs)] =
-          rounded(points.products, product(x, c) - product(y, s));
-      to[first_dim_ + To::y_index(i, pairs)] =
-          rounded(points.products, product(y, c) + product(x, s));
     }
   }
 

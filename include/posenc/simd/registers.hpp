@@ -26,13 +26,20 @@ inline constexpr bool has_32_registers = true;
 inline constexpr bool has_32_registers = false;
 #endif
 
-/// Orders of lanes: x1 x0 x3 x2 ..., and the first or second half of x0 x0 x1 x1 ...
+/// Orders of lanes: x1 x0 x3 x2 ..., the first or second half of x0 x0 x1 x1 ..., and lanes i and
+/// i ^ Distance in each other's place.
 struct neighbours_swapped {
   static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
 };
 template <unsigned Half>
 struct each_twice {
   static constexpr unsigned get(unsigned i, unsigned n) noexcept { return (Half * n + i) / 2; }
+};
+
+template <unsigned Distance>
+struct exchanged {
+  static constexpr unsigned distance = Distance;
+  static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ Distance; }
 };
 
 /// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
@@ -169,6 +176,16 @@ struct register_arithmetic {
   static number in_order(number const& x) noexcept {
     using index = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
     using arch = typename Batch::arch_type;
+#if defined(__has_builtin) && !defined(__ARM_FEATURE_SVE_BITS)
+#if __has_builtin(__builtin_shufflevector)  // the CPU's cheapest shuffle; 0.9 of the time
+    if constexpr (requires { Order::distance; }) {
+      return [&]<unsigned... I>(std::integer_sequence<unsigned, I...>) POSENC_INLINED {
+        return number(__builtin_shufflevector(x.data, x.data, (I ^ Order::distance)...));
+      }
+      (std::make_integer_sequence<unsigned, size>());
+    }
+#endif
+#endif
     if constexpr (std::same_as<Order, neighbours_swapped> && requires { swapped(x.data); }) {
       return swapped(x.data);
     } else if constexpr (requires { xsimd::make_batch_constant<index, Order, arch>(); }) {

@@ -35,7 +35,6 @@ class gguf_reader : public gguf_config {
     return types;
   }
 
-  /// Whether any layer slides.
   bool slides() {
     if (family.chunked_where_rotated) return false;
     bool const has_window = window().has_value();
@@ -106,7 +105,6 @@ class gguf_reader : public gguf_config {
     return result;
   }
 
-  /// Whether layers that rotate see a chunk.
   bool is_chunked() {
     if (!has_chunks()) return false;
     assume(found.type + "'s files do not give its chunks: " + shown(chunk()) +
@@ -190,12 +188,18 @@ class gguf_reader : public gguf_config {
   /// The norm of a layer. The tensors say it where files of one architecture differ.
   norm_rule norm_of(std::size_t layer) const {
     auto rule = family.norm;
-    auto const& tensors = file.tensors();
-    if (rule.optional && !tensors.contains("blk." + shown(layer) + ".attn_q_norm.weight"))
-      rule.of = tensors.empty() ? norm_scope::unknown : norm_scope::none;
+    if (rule.optional && !file.has_tensor("blk." + shown(layer) + ".attn_q_norm.weight"))
+      rule.of = file.tensors().empty() ? norm_scope::unknown : norm_scope::none;
     bool const is_maverick = count("expert_count", 0, most_dims) == std::size_t{128};
     if (rule.where_rotated && is_maverick) rule.of = norm_scope::none;
     return rule;
+  }
+  /// Not known where another part of a split file has the tensors of the layer.
+  std::optional<bool> has_key_bias(std::size_t layer) const {
+    auto const k = "blk." + shown(layer) + ".attn_",
+               name = k + (file.has_tensor(k + "k.weight") ? "k" : "qkv");
+    if (!file.has_tensor(name + ".weight")) return {};
+    return file.has_tensor(name + ".bias");
   }
   double norm_eps(norm_scope) const {
     return positive_or_none("attention.layer_norm_rms_epsilon").value_or(0);

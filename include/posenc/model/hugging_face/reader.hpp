@@ -2,6 +2,7 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/hugging_face/key_biases.hpp"
 #include "posenc/model/hugging_face/layers.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 
@@ -41,6 +42,13 @@ class hugging_face_reader : public hugging_face_layers {
                          ? number("num_global_key_value_heads")
                          : 0;
     return own != 0 ? own : number(name);
+  }
+
+  /// Whether keys have a bias, as the class of the model has it.
+  std::optional<bool> has_key_bias(std::size_t) const {
+    auto const* const rule = record_of(key_biases, &key_bias_rule::types, found.type);
+    if (rule == nullptr) return {};
+    return rule->key.empty() ? rule->by_default : flag(rule->key).value_or(rule->by_default);
   }
 
   double softmax_factor(std::size_t head_dim) {

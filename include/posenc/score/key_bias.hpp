@@ -1,0 +1,237 @@
+// The bias of a key projection, left out of the cache and added to scores: its rotation is known.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/hadamard.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rows/axis_rows.hpp"
+#include "posenc/rows/pair_axes.hpp"
+#include "posenc/score/biased_head.hpp"
+#include "posenc/score/key_runs.hpp"
+#include "posenc/score/wave_sums.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// A key with a bias is R(p) (W x + b) = R(p) W x + R(p) b, and R(p) b depends on its position p
+/// alone. A cache of R(p) W x, the engine's keys made without b, is enough:
+///
+///     score += scale <q, R(p) b> = scale sum_i A_i cos(p w_i) + B_i sin(p w_i)
+///     A = q_x b_x + q_y b_y,   B = q_y b_x - q_x b_y      of pair i, (q_x, q_y) rotated; made once
+///                                                         per row, for pairs where b is not 0
+///
+/// Dims that no frequency turns add scale q b. Of use where b is large and keys are stored in few
+/// bits, as Qwen 2's are. Cached keys move as all others: R(p) W x has no b in it. Not for a norm
+/// of keys behind the bias. Angles are exact, sums in the type of scores, in which a sum is off by
+/// at most 2^-22 of sum |A_i| + |B_i| in float. The same bits however a row of keys that follow one
+/// another is cut.
+///
+///     scheme{rope<halves>(f), key_bias<halves>(k_proj_bias, kv_heads, heads, f)}
+///
+/// The encoding that rotates queries must come before it in a scheme, and rotate as the keys were:
+/// the same frequencies, layout and block. P: what positions on several axes are.
+template <pair_layout Layout, built_position P = std::int64_t>
+class key_bias {
+ public:
+  static constexpr bool is_pointwise = true;  ///< a score of its query and its key's position
+
+  /// bias: b, [kv_heads][head_dim], 0 where it stays in the keys. heads: of queries. Throws
+  /// std::invalid_argument unless kv_heads divides heads and b, b is finite, and the block lies
+  /// within the head.
+  key_bias(std::span<float const> bias, std::size_t kv_heads, std::size_t heads,
+           posenc::frequencies const& f, rotary_block block = rotary_block::first())
+      : key_bias(bias, kv_heads, heads, f, nullptr, block) {}
+
+  /// On several axes, as m_rope has them: a key's position is its index, of a token of `positions`
+  /// or, beyond, index + delta on every axis. Throws too unless axes has each pair, positions every
+  /// axis that a pair has, at most 8, and delta is finite.
+  key_bias(std::span<float const> bias, std::size_t kv_heads, std::size_t heads,
+           posenc::frequencies const& f, pair_axes const& axes, axis_positions<P> positions,
+           P delta, rotary_block block = rotary_block::first())
+      : key_bias(bias, kv_heads, heads, f, &axes, block) {
+    detail::require(axes.axes() <= positions.axes(), "key_bias: positions must have each of the ",
+                    axes.axes(), " axes of the pairs, got ", positions.axes());
+    keys_ = detail::key_runs<P>(std::move(positions), delta);
+  }
+
+  /// The same of queries under a Walsh-Hadamard transform, whose block is as hadamard() has it: in
+  /// a scheme behind hadamard_transform, or of queries that rotate(...).hadamard() has written.
+  /// Throws as hadamard does.
+  key_bias of_transformed(std::size_t block = 0) const {
+    auto result = *this;
+    result.block_ = detail::hadamard_block(head_dim_, block, "key_bias");
+    return result;
+  }
+
+  std::size_t heads() const noexcept { return heads_; }              ///< of queries
+  std::size_t kv_heads() const noexcept { return of_head_.size(); }  ///< that have a bias
+  std::size_t head_dim() const noexcept { return head_dim_; }        ///< of queries and keys
+
+  /// Site 3, see acts_on_scores. Allocates nothing. Throws, before anything is changed, unless the
+  /// row's head is one of heads(), its query has head_dim() numbers and each key a position; on
+  /// axes, unless no index is negative.
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    check(row);
+    if (block_ <= 1) return add_to(row);
+    std::array<T, detail::most_head_dim> numbers;
+    std::span const query(numbers.data(), head_dim_);
+    std::ranges::copy(row.query, query.begin());
+    detail::transform_blocks(query, block_);
+    auto plain = row;
+    plain.query = query;
+    add_to(plain);
+  }
+
+  /// Gradients of scores pass as they are; that of the query gets scale sum_s d_s R(p_s) b. b gets
+  /// none. Throws as adjust_scores does and unless there is a gradient for each score and each
+  /// number of the query.
+  template <class T>
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const {
+    check(before);
+    detail::require(d_scores.size() == before.scores.size() && d_query.size() == head_dim_,
+                    "key_bias: there must be one gradient for each of ", before.scores.size(),
+                    " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(),
+                    " and ", d_query.size());
+    auto const& of = of_head_[before.head * kv_heads() / heads_];
+    std::vector<double> d(head_dim_);
+    double sum = 0;
+    for (auto const d_score : d_scores) sum += static_cast<double>(d_score);
+    for (auto const& [dim, b] : of.constants) d[dim] = sum * b;
+    for (auto const& part : of.parts) {
+      waves::numbers cosines{}, sines{};
+      for (std::size_t n = 0; n < d_scores.size(); ++n) {
+        if (d_scores[n] == 0) continue;
+        auto const row = row_of(part, keys_.at(before.key_positions[n]));
+        for (std::size_t i = 0; i < part.pairs.size(); ++i) {
+          cosines[i] += static_cast<double>(d_scores[n]) * row[i];
+          sines[i] += static_cast<double>(d_scores[n]) * row[part.pairs.size() + i];
+        }
+      }
+      for (std::size_t i = 0; i < part.pairs.size(); ++i) {
+        auto const& p = part.pairs[i];
+        d[p.x_dim] = cosines[i] * p.x - sines[i] * p.y;
+        d[p.y_dim] = sines[i] * p.x + cosines[i] * p.y;
+      }
+    }
+    detail::transform_blocks(std::span(d), block_);
+    for (std::size_t i = 0; i < head_dim_; ++i)
+      d_query[i] = static_cast<T>(static_cast<double>(d_query[i]) + before.scale * d[i]);
+  }
+
+ private:
+  using waves = detail::wave_sums;
+
+  key_bias(std::span<float const> bias, std::size_t kv_heads, std::size_t heads,
+           posenc::frequencies const& f, pair_axes const* axes, rotary_block block)
+      : heads_(heads), table_(f) {
+    detail::require(kv_heads > 0 && heads > 0 && heads % kv_heads == 0,
+                    "key_bias: kv_heads must divide heads, got ", kv_heads, " kv heads for ", heads,
+                    " heads");
+    detail::require(!bias.empty() && bias.size() % kv_heads == 0,
+                    "key_bias: the bias must be a vector for each of the ", kv_heads,
+                    " kv heads, got ", bias.size(), " numbers");
+    head_dim_ = bias.size() / kv_heads;
+    detail::require_finite("key_bias: the bias", bias, " of kv head ", head_dim_);
+    detail::require(axes == nullptr || axes->pairs() == f.pairs(),
+                    "key_bias: axes must be given for each of the ", f.pairs(), " pairs, got ",
+                    axes == nullptr ? 0 : axes->pairs());
+    auto const first_dim = block.first_dim(head_dim_, f.rotary_dim());
+    for (std::size_t head = 0; head < kv_heads; ++head)
+      of_head_.push_back(detail::biased_head::of<Layout>(bias.subspan(head * head_dim_, head_dim_),
+                                                         f, axes, first_dim));
+  }
+
+  template <class T>
+  void check(score_row<T> const& row) const {
+    detail::require_row("key_bias", row, heads_);
+    detail::require(row.query.size() == head_dim_, "key_bias: the query must have ", head_dim_,
+                    " numbers, got ", row.query.size());
+    keys_.check(row.key_positions);
+  }
+
+  template <class T>
+  void add_to(score_row<T> const& row) const noexcept {
+    auto const& of = of_head_[row.head * kv_heads() / heads_];
+    double same = 0;
+    for (auto const& [dim, b] : of.constants) same += static_cast<double>(row.query[dim]) * b;
+    if (same != 0) add(static_cast<T>(row.scale * same), row.scores);
+    for (auto const& part : of.parts) {
+      auto const [a, b] = factors(part, row);
+      for (std::size_t n = 0; n < row.scores.size();) {
+        auto const run = keys_.first_of(row.key_positions.subspan(n), detail::stretch_length);
+        add_run(part, run, a, b, row.scores.subspan(n, run.count));
+        n += run.count;
+      }
+    }
+  }
+
+  /// scale A and scale B of each pair.
+  template <class T>
+  static std::pair<waves::numbers, waves::numbers> factors(detail::biased_pairs const& part,
+                                                           score_row<T> const& row) noexcept {
+    std::pair<waves::numbers, waves::numbers> result{};
+    for (std::size_t i = 0; i < part.pairs.size(); ++i) {
+      auto const& p = part.pairs[i];
+      auto const x = row.scale * static_cast<double>(row.query[p.x_dim]),
+                 y = row.scale * static_cast<double>(row.query[p.y_dim]);
+      result.first[i] = x * p.x + y * p.y, result.second[i] = y * p.x - x * p.y;
+    }
+    return result;
+  }
+
+  template <class T>
+  void add_run(detail::biased_pairs const& part, typename detail::key_runs<P>::run const& run,
+               waves::numbers const& a, waves::numbers const& b,
+               std::span<T> scores) const noexcept {
+    auto const at = row_of(part, run.begin);
+    auto const count = part.pairs.size();
+    waves::numbers turned_a{}, turned_b{};
+    double same = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const c = at[i], s = at[count + i], x = a[i] * c + b[i] * s;
+      if (run.moves[part.pairs[i].axis])
+        turned_a[i] = x, turned_b[i] = b[i] * c - a[i] * s;
+      else
+        same += x;
+    }
+    part.sums.add(table_, turned_a, turned_b, run.offset, scores);
+    if (same != 0) add(static_cast<T>(same), scores);
+  }
+
+  template <class T>
+  static void add(T x, std::span<T> scores) noexcept {
+    for (auto& score : scores) score += x;
+  }
+
+  /// Cosines, then sines, times the attention factor.
+  static auto row_of(detail::biased_pairs const& part,
+                     typename detail::key_runs<P>::place const& at) noexcept {
+    std::array<double, 2 * waves::most> row;
+    part.rows.write(std::span<P const>(at.data(), part.rows.axes()), row.data());
+    return row;
+  }
+
+  std::size_t heads_, head_dim_ = 0;
+  std::vector<detail::biased_head> of_head_;  // [kv_heads]
+  detail::wave_table table_;
+  detail::key_runs<P> keys_;
+  std::size_t block_ = 1;  // of transformed queries
+};
+
+static_assert(acts_on_scores<key_bias<halves>> && adjusts_each_score<key_bias<halves>> &&
+              pulls_back_scores<key_bias<halves>> && !adds_bias<key_bias<halves>>);
+
+}  // namespace posenc
