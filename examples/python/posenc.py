@@ -439,11 +439,6 @@ def _named(where, what, names, value):
     return names[value]
 
 
-def _block(where, hadamard):
-    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
-    return _LAST_DIMS if hadamard == "largest" else _count(where, "hadamard", hadamard)
-
-
 def format_bytes(format, head_dim):
     """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
     where, codes, scales = "format_bytes", _size(), _size()
@@ -671,10 +666,12 @@ class KeyBias:
     """The bias of a key projection, [kv_heads, head_dim], that keys were made without: attend adds
     scale <q, R(p) b> to the scores, so that a cache holds W x rotated. `frequencies`: as keys are
     rotated, with layout and first_dim unless they are given. heads: of queries. hadamard: the block
-    of the transform that queries are under; "largest"; 0: none."""
+    of the transform that queries are under; 0: the largest."""
 
-    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=0):
+    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=None):
         where, self._handle = "KeyBias", _pointer()
+        if not isinstance(frequencies, Frequencies):
+            raise Error(f"posenc: {where}: frequencies must be Frequencies, got {frequencies.__class__.__name__}")
         bias = numpy.ascontiguousarray(bias, numpy.float32)
         if bias.ndim != 2:
             raise Error(f"posenc: {where}: bias must be [kv_heads, head_dim], got {list(bias.shape)}")
