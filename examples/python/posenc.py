@@ -45,7 +45,8 @@ _TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 3}
 _LAYOUTS = {"halves": 0, "interleaved": 1}
 _FORMATS = {"f32": 0, "f16": 2, "bf16": 3, "u8_per_head": 4, "q8_0": 5, "q8_0_avx2": 6,
             "int8_per_head": 7, "int8_per_head_truncated": 8, "int8_static": 9, "e4m3": 10,
-            "e4m3_truncated": 11, "deepseek_v4": 12, "deepseek_v4_cpu": 13}
+            "e4m3_truncated": 11, "deepseek_v4": 12, "deepseek_v4_cpu": 13, "q4_0": 14,
+            "int4_per_head": 15, "int4_static": 16}
 _NORMS = {"rms": 0, "l2": 1}
 _EPS_PLACES = {"inside": 0, "outside": 1, "at_least": 2}
 _ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused": 20,
@@ -451,7 +452,8 @@ class Cache:
     """Dense pages of encoded heads in `memory`, uint8 [pages, bytes of a page], which is made of
     zeros unless it is given: [page_tokens, heads] of bytes, then of scales, as format_bytes says.
     format: f32, f16, bf16, u8_per_head, q8_0, q8_0_avx2, int8_per_head, int8_per_head_truncated,
-    int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu. scale, inverse: of a tensor."""
+    int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu, q4_0, int4_per_head,
+    int4_static. scale, inverse: of a tensor."""
 
     def __init__(self, format, pages, page_tokens, heads, head_dim, *, layout="halves", scale=0.0,
                  inverse=0.0, memory=None):

@@ -20,7 +20,7 @@ namespace posenc::inline POSENC_TARGET::detail {
                                                  auto const& code) noexcept {
   std::size_t i = 0;
   auto const write = [&]<class Lanes>(Lanes) POSENC_INLINED {
-    for (; bytes - i >= Lanes::size; i += Lanes::size) {
+    for (; i + Lanes::size <= bytes; i += Lanes::size) {
       auto const [low, high] = two(Lanes(), i);
       auto const first = bits_as<std::uint32_t>(code(low)),
                  second = bits_as<std::uint32_t>(code(high));
