@@ -191,7 +191,7 @@ using namespace posenc_kernels;
 
 posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const* bias,
                                        size_t kv_heads, size_t heads, size_t head_dim,
-                                       posenc1_layout layout, size_t first_dim,
+                                       posenc1_layout layout, size_t first_dim, size_t hadamard,
                                        posenc1_key_bias** result) {
   return guarded([&] {
     constexpr auto function = "posenc1_key_bias_create";
@@ -204,8 +204,8 @@ posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const
     auto made = std::make_unique<posenc1_key_bias>(
         posenc1_key_bias{&set, nullptr, kv_heads, heads, head_dim});
     in_name_of(function, [&] {
-      made->bias =
-          set.make_key_bias({list_of(f->value), bias, kv_heads, heads, head_dim, first_dim, bits});
+      made->bias = set.make_key_bias(
+          {list_of(f->value), bias, kv_heads, heads, head_dim, first_dim, bits, hadamard});
     });
     *result = made.release();
   });

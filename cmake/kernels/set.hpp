@@ -129,7 +129,7 @@ struct key_bias_of_set;
 struct key_bias_settings {
   frequency_list f;
   float const* bias;  ///< [kv_heads][head_dim]
-  std::size_t kv_heads, heads, head_dim, first_dim, layout;
+  std::size_t kv_heads, heads, head_dim, first_dim, layout, hadamard;
 };
 
 /// What a set has for attention. Plans are all of doubles, or none is.

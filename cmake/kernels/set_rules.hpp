@@ -78,10 +78,12 @@ key_bias_of_set* make_key_bias(key_bias_settings const& s) {
   auto const f = frequencies_of(s.f);
   auto const block = s.first_dim == POSENC1_LAST_DIMS ? posenc::rotary_block::last()
                                                       : posenc::rotary_block::from(s.first_dim);
-  if (s.layout == POSENC1_HALVES)
-    made->in_halves.emplace(bias, s.kv_heads, s.heads, f, block);
-  else
-    made->is_interleaved.emplace(bias, s.kv_heads, s.heads, f, block);
+  auto const make = [&](auto& made_bias) {
+    made_bias.emplace(bias, s.kv_heads, s.heads, f, block);
+    if (s.hadamard != 0)
+      made_bias = made_bias->of_transformed(s.hadamard == POSENC1_LARGEST_BLOCK ? 0 : s.hadamard);
+  };
+  s.layout == POSENC1_HALVES ? make(made->in_halves) : make(made->is_interleaved);
   return reinterpret_cast<key_bias_of_set*>(made.release());
 }
 void destroy_key_bias(key_bias_of_set* bias) noexcept {

@@ -32,7 +32,7 @@ import threading
 import numpy
 
 __all__ = ["Cache", "Cells", "Error", "Frequencies", "StepHeads", "attend", "format_bytes", "frequencies",
-           "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
+           "hadamard", "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
 
 
 class Error(ValueError):
@@ -54,7 +54,7 @@ _CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
 _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
                  "adaptive": 5}
 _BOTH_WAYS = None, "image", "image_within_window", "prefix"
-_LAST_DIMS = ctypes.c_size_t(-1).value
+_LAST_DIMS = _LARGEST_BLOCK = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
 
@@ -104,7 +104,8 @@ class _Norm(ctypes.Structure):
 class _StepHeads(ctypes.Structure):
     _fields_ = [("from_", _Heads), ("from_cache", _Cache), ("to", _Heads), ("to_cache", _Cache),
                 ("heads", _size), ("head_dim", _size), ("first_dim", _size), ("norm", _Norm),
-                ("scale", _double), ("rounding", ctypes.c_uint), ("rounded_type", ctypes.c_int)]
+                ("scale", _double), ("rounding", ctypes.c_uint), ("rounded_type", ctypes.c_int),
+                ("hadamard", _size), ("from_hadamard", _size)]
 
 
 class _Step(ctypes.Structure):
@@ -124,6 +125,10 @@ class _Temperature(ctypes.Structure):
                 ("offset", _double), ("scales", _pointer), ("biases", _pointer)]
 
 
+class _Profiles(ctypes.Structure):
+    _fields_ = [("profiles", _pointer), ("rank", _size), ("extent", _size), ("query_side", _pointer)]
+
+
 class _Attention(ctypes.Structure):
     _fields_ = [("queries", _Heads), ("outputs", _Heads), ("keys", _Heads), ("values", _Heads),
                 ("key_cache", _Cache), ("value_cache", _Cache), ("tokens", _size), ("heads", _size),
@@ -133,7 +138,8 @@ class _Attention(ctypes.Structure):
                 ("causal", ctypes.c_int), ("dot_products", ctypes.c_int), ("behind", _size),
                 ("ahead", _size), ("chunk", _size), ("mask", _Cells), ("bias", _Cells),
                 ("slopes", _pointer), ("cap", _double), ("temperature", _Temperature),
-                ("log_sum_exp", _pointer), ("scores", _pointer), ("weights", _pointer)]
+                ("log_sum_exp", _pointer), ("scores", _pointer), ("weights", _pointer),
+                ("key_bias", _pointer), ("profiles", _Profiles)]
 
 
 _barrier = ctypes.CFUNCTYPE(None, _pointer)
@@ -176,9 +182,12 @@ def _library():
                 getattr(c, name).argtypes = [_pointer, _size, _size]
             c.posenc1_format_bytes.argtypes = [ctypes.c_int, _size, _pointer, _pointer]
             c.posenc1_read_cache.argtypes = [_pointer, _size, _size, _size, _pointer]
+            c.posenc1_hadamard.argtypes = [_pointer, _size, _size, _size, _size]
             c.posenc1_attention_memory_of.argtypes = [_pointer, _size, _size, _pointer]
             c.posenc1_attend_as.argtypes = [_pointer, _size, _pointer]
-            for name in ("posenc1_frequencies_destroy", "posenc1_row_maker_destroy"):
+            c.posenc1_key_bias_create.argtypes = [_pointer, _pointer, _size, _size, _size, ctypes.c_int, _size, _size,
+                                                  _pointer]
+            for name in ("posenc1_frequencies_destroy", "posenc1_row_maker_destroy", "posenc1_key_bias_destroy"):
                 getattr(c, name).argtypes, getattr(c, name).restype = [_pointer], None
             _loaded = c
     return _loaded
@@ -401,6 +410,26 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     return target
 
 
+def _block(where, block):
+    """Of a transform: None is none, 0 the largest."""
+    return 0 if block is None else _count(where, "block", block) or _LARGEST_BLOCK
+
+
+def hadamard(array, block=0, *, type=None):
+    """Transforms each block of dims of heads, [..., tokens, heads, head_dim] of any strides, in
+    place, by an orthonormal Walsh-Hadamard matrix, and returns them; once more undoes it. For
+    queries against keys that write_step has stored so, and outputs of such values. block: a power
+    of two that divides head_dim; 0: the largest. bfloat16 is uint16 with type="bf16"."""
+    where = "hadamard"
+    view = _heads(array, type, "halves", "array", where)[0]
+    if not array.flags.writeable:
+        raise Error(f"posenc: {where}: what is written must be writeable")
+    for of_batch in view if view.size else ():
+        heads = _heads(of_batch, type, "halves", "array", where)[1]
+        _call("posenc1_hadamard", ctypes.byref(heads), *of_batch.shape, _block(where, block))
+    return array
+
+
 # ---- A step into caches, and attention over them
 
 def _named(where, what, names, value):
@@ -408,6 +437,11 @@ def _named(where, what, names, value):
         listed = ", ".join(str(name) for name in names)
         raise Error(f"posenc: {where}: {what} must be one of {listed}, got {value!r}")
     return names[value]
+
+
+def _block(where, hadamard):
+    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
+    return _LAST_DIMS if hadamard == "largest" else _count(where, "hadamard", hadamard)
 
 
 def format_bytes(format, head_dim):
@@ -455,12 +489,15 @@ class StepHeads:
     """Queries, keys or values of a step: an array [tokens, heads, head_dim] as rotate takes it, or
     a Cache to decode, with slots of its own. They go to `out`, to `cache` by `slots`, or both, else
     stay in place. eps, weight, norm (rms, l2), after, eps_place (inside, outside, at_least),
-    plus_one: a norm of each head. scale: after all. rounding: where an engine rounds to bfloat16
-    (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face)."""
+    plus_one: a norm of each head. scale: after the rotation. rounding: where an engine rounds to
+    bfloat16 (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face). hadamard,
+    from_hadamard: blocks as hadamard() takes them, at last and, if the source is stored so, first;
+    cached keys that move have both."""
 
     def __init__(self, source, *, type=None, layout="halves", first_dim=0, out=None, out_layout=None,
                  cache=None, slots=None, source_slots=None, eps=0.0, weight=None, norm="rms",
-                 after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None):
+                 after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None,
+                 hadamard=None, from_hadamard=None):
         where, h = "write_step", _StepHeads()
         self._kept = [source, out, cache, weight]
         if isinstance(source, Cache):
@@ -500,6 +537,7 @@ class StepHeads:
             h.norm.weight = weight.ctypes.data
         h.scale, h.rounding = scale, _named(where, "rounding", _ROUNDINGS, rounding)
         h.rounded_type = _TYPES["bf16"]
+        h.hadamard, h.from_hadamard = _block(where, hadamard), _block(where, from_hadamard)
         self._heads = h
 
 
@@ -629,11 +667,35 @@ def _source(where, name, source, slots, batches, layout, kept):
     return None, each, view.shape[1:]
 
 
+class KeyBias:
+    """The bias of a key projection, [kv_heads, head_dim], that keys were made without: attend adds
+    scale <q, R(p) b> to the scores, so that a cache holds W x rotated. `frequencies`: as keys are
+    rotated, with layout and first_dim unless they are given. heads: of queries. hadamard: the block
+    of the transform that queries are under; "largest"; 0: none."""
+
+    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=0):
+        where, self._handle = "KeyBias", _pointer()
+        bias = numpy.ascontiguousarray(bias, numpy.float32)
+        if bias.ndim != 2:
+            raise Error(f"posenc: {where}: bias must be [kv_heads, head_dim], got {list(bias.shape)}")
+        first = frequencies.first_dim if first_dim is None else first_dim
+        layout = _named(where, "layout", _LAYOUTS, frequencies.layout if layout is None else layout)
+        _call("posenc1_key_bias_create", frequencies._handle, bias.ctypes.data, bias.shape[0], _count(where, "heads", heads),
+              bias.shape[1], layout, _count(where, "first_dim", first + bias.shape[1] if first < 0 else first),
+              _block(where, hadamard), ctypes.byref(self._handle))
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            _loaded.posenc1_key_bias_destroy(self._handle)
+
+    __copy__, __deepcopy__, __reduce__ = Frequencies.__copy__, Frequencies.__deepcopy__, Frequencies.__reduce__
+
+
 def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None, type=None,
            layout="halves", scale=0.0, query_positions=None, key_positions=None, causal=False,
            behind=0, ahead=0, chunk=0, mask=None, bias=None, slopes=None, cap=0.0, sinks=None,
-           temperature=None, dot_products=False, log_sum_exp=False, scores=False, weights=False,
-           threads=1, out=None):
+           temperature=None, key_bias=None, profiles=None, dot_products=False, log_sum_exp=False,
+           scores=False, weights=False, threads=1, out=None):
     """softmax(scale <q, k>) v as float32 (float64), of queries [batches, queries, heads, head_dim],
     or without batches, or of one query, [heads, head_dim]. keys, values: Caches, which sequences
     share by slots [batches, tokens] (of values those of keys, unless they are given), or arrays
@@ -646,8 +708,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
     Gemma 2 has it. sinks: a logit per head. temperature: {"rule": "log_n", "length": 4096},
     log_n_by_position, {"rule": "ssmax", "scales": ..., "biases": ...}, {"rule": "by_position",
-    "scale": 0.1, "length": 8192, "offset": 1}, adaptive. dot_products: quicker, rounded. out: of any
-    type, where outputs go.
+    "scale": 0.1, "length": 8192, "offset": 1}, adaptive. key_bias: a KeyBias that keys were made
+    without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
+    heads, rank]. dot_products: quicker, rounded. out: of any type, where outputs go.
 
     log_sum_exp, scores, weights: not False: returns a tuple of outputs and these, [..., queries,
     heads] and [..., heads, queries, keys]. posenc.h says more of all."""
@@ -690,6 +753,13 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
                          *(_numbers(where, name, rule.pop(name, None), (heads,), kept) for name in ("scales", "biases")))
     if rule:
         raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
+    if key_bias is not None and not isinstance(key_bias, KeyBias):
+        raise Error(f"posenc: {where}: key_bias must be a KeyBias, got {key_bias!r}")
+    bank, side = (None, None) if profiles is None else (numpy.ascontiguousarray(x, numpy.float32) for x in profiles)
+    if bank is not None and (bank.ndim != 2 or side.shape != (*queries.shape[:-1], len(bank))):
+        raise Error(f"posenc: {where}: profiles must be [rank, extent] and [..., queries, heads, rank], got "
+                    f"{list(bank.shape)} and {list(side.shape)}")
+    side = None if side is None else side.reshape(batches, count, heads, len(bank))
     cells = [[_Cells()] * batches if some is None else
              (some if isinstance(some, Cells) else Cells(some))._of(where, (batches, heads, count, tokens), kept)
              for some in (mask, bias)]
@@ -713,6 +783,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         one.mask, one.bias, one.temperature = cells[0][i], cells[1][i], rules
         one.sinks = _numbers(where, "sinks", sinks, (heads,), kept)
         one.slopes = _numbers(where, "slopes", slopes, (heads,), kept)
+        one.key_bias = None if key_bias is None else key_bias._handle
+        if bank is not None:
+            one.profiles = _Profiles(bank.ctypes.data, *bank.shape, side[i].ctypes.data)
         one.log_sum_exp = sums[i].ctypes.data if sums is not None else None
         short = [None if x is None else numpy.empty((heads, count, one.tokens), real) for x in records]
         one.scores, one.weights = (None if x is None else x.ctypes.data for x in short)

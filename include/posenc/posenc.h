@@ -458,10 +458,11 @@ typedef struct posenc1_temperature {
 typedef struct posenc1_key_bias posenc1_key_bias;
 
 /** bias: [kv_heads][head_dim], 0 where it stays in the keys. f, layout and first_dim: as keys are
- * rotated. heads: of queries. Keeps nothing of f and bias. Threads may share it. */
+ * rotated. heads: of queries. hadamard: the block of posenc1_hadamard on queries; 0: none. Keeps
+ * nothing of f and bias. */
 posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const* bias,
                                        size_t kv_heads, size_t heads, size_t head_dim,
-                                       posenc1_layout layout, size_t first_dim,
+                                       posenc1_layout layout, size_t first_dim, size_t hadamard,
                                        posenc1_key_bias** result);
 
 void posenc1_key_bias_destroy(posenc1_key_bias* bias); /**< null: nothing */

@@ -14,6 +14,7 @@
 #include "posenc/attention/gradients.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/query_key/hadamard_transform.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/soft_cap.hpp"
@@ -121,6 +122,19 @@ TEST(key_bias, of_scaled_queries_and_cached_keys_is_the_same) {
                         x.view(x.v, x.keys, x.kv_heads), bias)
                   .outputs,
               expected);
+}
+
+TEST(key_bias, of_transformed_queries_and_keys_is_the_same) {
+  heads_with_bias const x(20, 600);
+  auto const rotary = rope<halves>(geometric(32, 1e4));
+  key_bias<halves> const bias(x.bias, x.kv_heads, x.heads, geometric(32, 1e4));
+  for (std::size_t const block : {0u, 16u}) {
+    scheme const transformed(rotary, hadamard_transform{block}, bias.of_transformed(block));
+    expect_near(x.attended(x.plain, transformed, {}).outputs,
+                x.attended(x.whole, rotary, {}).outputs);
+    expect_near(x.gradients(x.plain, transformed, {.scale = 0.01}).q,
+                x.gradients(x.whole, rotary, {.scale = 0.01}).q);
+  }
 }
 
 TEST(key_bias, gradients_are_those_of_keys_that_have_the_bias) {

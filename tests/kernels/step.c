@@ -270,7 +270,7 @@ struct variant {
   double eps, scale;
   posenc1_type weight_type;
   posenc1_layout from, to;
-  size_t first_dim;
+  size_t first_dim, from_hadamard, hadamard;
 };
 static struct variant const variants[] = {
     {.first_dim = 0},
@@ -283,7 +283,10 @@ static struct variant const variants[] = {
      .scale = 3,
      .from = POSENC1_INTERLEAVED,
      .to = POSENC1_INTERLEAVED,
-     .first_dim = 7}};
+     .first_dim = 7},
+    {.hadamard = POSENC1_LARGEST_BLOCK},
+    {.eps = 1e-3, .scale = 2, .from_hadamard = 16, .hadamard = 64},
+    {.from_hadamard = POSENC1_LARGEST_BLOCK, .first_dim = 3}};
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static double weight_of(size_t dim) { return 1 + (double)(dim % 5) / 4; }
@@ -302,9 +305,26 @@ static void norm(double* x, struct variant const* v) {
   for (size_t i = 0; i < DIM; ++i) x[i] *= (weight_of(i) + v->plus_one) / root;
 }
 
+/* By Sylvester's matrix. */
+static void transform(double* x, size_t block) {
+  double y[DIM];
+  if (block == 0) return;
+  if (block == POSENC1_LARGEST_BLOCK) block = DIM;
+  for (size_t i = 0; i < DIM; ++i) {
+    y[i] = 0;
+    for (size_t j = 0; j < block; ++j) {
+      size_t ones = 0;
+      for (size_t both = i % block & j; both != 0; both /= 2) ones += both % 2;
+      y[i] += x[i / block * block + j] * (ones % 2 == 0 ? 1 : -1) / sqrt((double)block);
+    }
+  }
+  memcpy(x, y, sizeof y);
+}
+
 static void expected(double* x, size_t token, double const* inv_freq, struct variant const* v) {
   double y[DIM];
   size_t const first = v->first_dim == POSENC1_LAST_DIMS ? DIM - 2 * PAIRS : v->first_dim;
+  transform(x, v->from_hadamard);
   if (v->eps != 0 && v->place == POSENC1_BEFORE_ROTATION) norm(x, v);
   memcpy(y, x, sizeof y);
   for (size_t p = 0; p < PAIRS; ++p) {
@@ -316,6 +336,7 @@ static void expected(double* x, size_t token, double const* inv_freq, struct var
   memcpy(x, y, sizeof y);
   if (v->eps != 0 && v->place == POSENC1_AFTER_ROTATION) norm(x, v);
   for (size_t i = 0; i < DIM; ++i) x[i] *= v->scale == 0 ? 1 : v->scale;
+  transform(x, v->hadamard);
 }
 
 static void test_keys(posenc1_row_maker const* maker, float const* rows, double const* inv_freq) {
@@ -341,18 +362,22 @@ static void test_keys(posenc1_row_maker const* maker, float const* rows, double 
                                .first_dim = v->first_dim,
                                .norm = {v->eps, v->kind, v->place, v->eps_place,
                                         v->eps == 0 ? NULL : weights, v->weight_type, v->plus_one},
-                               .scale = v->scale};
+                               .scale = v->scale,
+                               .hadamard = v->hadamard,
+                               .from_hadamard = v->from_hadamard};
       s.keys.to_cache.layout = v->to;
       MUST_WORK_WITHOUT_MEMORY(posenc1_write_step(&s, 0, 1));
       whole = memory;
       for (size_t t = 0; t < TOKENS; ++t) {
         for (size_t h = 0; h < HEADS; ++h) {
-          double x[DIM], most = 0;
+          double x[DIM], most = 0, squares = 0;
           for (size_t d = 0; d < DIM; ++d) x[d] = input(t, h, d);
           expected(x, t, inv_freq, v);
-          for (size_t d = 0; d < DIM; ++d) most = fmax(most, fabs(x[d]));
-          /* In float: ten roundings of numbers of at most `most`, and a sum of DIM squares. */
-          double const arithmetic = 16 * most * 0x1p-24;
+          for (size_t d = 0; d < DIM; ++d) most = fmax(most, fabs(x[d])), squares += x[d] * x[d];
+          /* In float: ten roundings of numbers of at most `most`, and a sum of DIM squares. A
+           * transform has nine of at most the length of the head. */
+          double const of_transforms = v->hadamard + v->from_hadamard == 0 ? 0 : 18 * sqrt(squares);
+          double const arithmetic = (16 * most + of_transforms) * 0x1p-24;
           for (size_t d = 0; d < DIM; ++d) {
             double const got = number_at(elsewhere, other, (t * HEADS + h) * DIM + d);
             MUST(fabs(got - x[d]) <= roundoff[other] * fabs(x[d]) + arithmetic);
@@ -375,6 +400,50 @@ static void test_keys(posenc1_row_maker const* maker, float const* rows, double 
       MUST(memcmp(&memory, &whole, sizeof memory) == 0);
     }
   }
+}
+
+/* Heads in place, of every type: as the matrix says, and back; paged ones too. */
+static void test_hadamard(void) {
+  static double memory[SLOTS * HEADS * DIM], before[SLOTS * HEADS * DIM];
+  static size_t const blocks[] = {POSENC1_LARGEST_BLOCK, 32, 2, 1, 0};
+  for (int type = 0; type < 4; ++type) {
+    for (int n = 0; n < 10; ++n) {
+      size_t const block = blocks[n / 2], tokens = n % 2 == 0 ? SLOTS : TOKENS;
+      for (size_t i = 0; i < SLOTS * HEADS * DIM; ++i)
+        set_number(memory, (posenc1_type)type, i, input(i / DIM / HEADS, i / DIM % HEADS, i % DIM));
+      memcpy(before, memory, sizeof memory);
+      posenc1_heads heads = {.data = memory, .type = (posenc1_type)type};
+      if (n % 2 == 1) heads.slots = slots, heads.pages = PAGES, heads.page_tokens = PAGE;
+      MUST_WORK_WITHOUT_MEMORY(posenc1_hadamard(&heads, tokens, HEADS, DIM, block));
+      for (size_t slot = 0; slot < SLOTS; ++slot) {
+        int given = n % 2 == 0;
+        for (size_t t = 0; t < TOKENS; ++t) given |= slots[t] == (int64_t)slot;
+        for (size_t h = 0; h < HEADS; ++h) {
+          double x[DIM], squares = 0;
+          size_t const at = (slot * HEADS + h) * DIM;
+          for (size_t d = 0; d < DIM; ++d)
+            x[d] = number_at(before, (posenc1_type)type, at + d), squares += x[d] * x[d];
+          if (given) transform(x, block);
+          for (size_t d = 0; d < DIM; ++d) {
+            double const arithmetic = given ? 9 * sqrt(squares) * roundoff[type == 1] : 0;
+            MUST(fabs(number_at(memory, (posenc1_type)type, at + d) - x[d]) <=
+                 arithmetic + fabs(x[d]) * roundoff[type]);
+          }
+        }
+      }
+    }
+  }
+  posenc1_heads const heads = {.data = memory};
+  memcpy(before, memory, sizeof memory);
+  MUST_REFUSE(posenc1_hadamard(&heads, 1, 1, 96, 64),
+              "posenc1_hadamard: the block of a Hadamard transform must be a power of two, at most "
+              "4096, that divides head_dim 96, got 64");
+  MUST_REFUSE(posenc1_hadamard(NULL, 1, 1, 96, 32), "must not be null");
+  MUST_REFUSE(posenc1_hadamard(&heads, 1, 1, 0, 1), "head_dim must be positive");
+  posenc1_heads const nowhere = {.data = NULL};
+  MUST_REFUSE(posenc1_hadamard(&nowhere, 1, 1, 96, 32), "posenc1_hadamard: x: ");
+  MUST_WORK(posenc1_hadamard(&nowhere, 0, 1, 96, 32));
+  MUST(memcmp(before, memory, sizeof memory) == 0);
 }
 
 /* Queries in place are what posenc1_rotate makes of them; cached keys move where they are, by
@@ -502,6 +571,10 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   MUST_REFUSE_WITH(s.keys.norm.eps = -1, "eps of the norm must be finite and positive");
   MUST_REFUSE_WITH(s.keys.norm.eps = 1; s.keys.norm.kind = (posenc1_norm_kind)2, "kind, place");
   MUST_REFUSE_WITH(s.keys.scale = INFINITY, "keys: scale must be finite");
+  MUST_REFUSE_WITH(s.keys.hadamard = 48,
+                   "posenc1_write_step: keys: the block of a Hadamard transform must be a power of "
+                   "two, at most 4096, that divides head_dim 128, got 48");
+  MUST_REFUSE_WITH(s.keys.from_hadamard = 256, "that divides head_dim 128, got 256");
   MUST_REFUSE_WITH(s.keys.rounding = 32, "rounding must be a sum of points");
   MUST_REFUSE_WITH(s.keys.rounding = 1, "rounding must be a sum of points, to a type of 16 bits");
   MUST_REFUSE_WITH(s.keys.first_dim = DIM - 2 * PAIRS + 1, "must lie within the head");
@@ -542,6 +615,7 @@ void test_step(void) {
   test_formats();
   test_keys(maker, rows, inv_freq);
   test_ways(maker, rows);
+  test_hadamard();
   test_refusals(maker, rows);
   posenc1_row_maker_destroy(maker);
   posenc1_frequencies_destroy(f);

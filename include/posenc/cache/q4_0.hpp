@@ -33,8 +33,7 @@ namespace posenc::inline POSENC_TARGET {
 /// Where |m| is above 8 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 8
 /// as NaN.
 struct q4_0 {
-  static constexpr std::size_t codes_in_byte = 2;  ///< for prefetches
-  static constexpr std::size_t group = 32;         ///< dims with one scale
+  static constexpr std::size_t group = 32;  ///< dims with one scale
 
   /// Of a head. Throws unless head_dim is a multiple of 32.
   std::size_t bytes(std::size_t head_dim) const {

@@ -1,6 +1,7 @@
 // The bias of a key projection, left out of the cache and added to scores: its rotation is known.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/axis_rows.hpp"
@@ -63,6 +65,15 @@ class key_bias {
     keys_ = detail::key_runs<P>(std::move(positions), delta);
   }
 
+  /// The same of queries under a Walsh-Hadamard transform, whose block is as hadamard() has it: in
+  /// a scheme behind hadamard_transform, or of queries that rotate(...).hadamard() has written.
+  /// Throws as hadamard does.
+  key_bias of_transformed(std::size_t block = 0) const {
+    auto result = *this;
+    result.block_ = detail::hadamard_block(head_dim_, block, "key_bias");
+    return result;
+  }
+
   std::size_t heads() const noexcept { return heads_; }              ///< of queries
   std::size_t kv_heads() const noexcept { return of_head_.size(); }  ///< that have a bias
   std::size_t head_dim() const noexcept { return head_dim_; }        ///< of queries and keys
@@ -73,18 +84,14 @@ class key_bias {
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     check(row);
-    auto const& of = of_head_[row.head * kv_heads() / heads_];
-    double same = 0;
-    for (auto const& [dim, b] : of.constants) same += static_cast<double>(row.query[dim]) * b;
-    if (same != 0) add(static_cast<T>(row.scale * same), row.scores);
-    for (auto const& part : of.parts) {
-      auto const [a, b] = factors(part, row);
-      for (std::size_t n = 0; n < row.scores.size();) {
-        auto const run = keys_.first_of(row.key_positions.subspan(n), detail::stretch_length);
-        add_run(part, run, a, b, row.scores.subspan(n, run.count));
-        n += run.count;
-      }
-    }
+    if (block_ <= 1) return add_to(row);
+    std::array<T, detail::most_head_dim> numbers;
+    std::span const query(numbers.data(), head_dim_);
+    std::ranges::copy(row.query, query.begin());
+    detail::transform_blocks(query, block_);
+    auto plain = row;
+    plain.query = query;
+    add_to(plain);
   }
 
   /// Gradients of scores pass as they are; that of the query gets scale sum_s d_s R(p_s) b. b gets
@@ -99,12 +106,10 @@ class key_bias {
                     " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(),
                     " and ", d_query.size());
     auto const& of = of_head_[before.head * kv_heads() / heads_];
-    auto const add_to = [&](std::size_t dim, double x) {
-      d_query[dim] = static_cast<T>(static_cast<double>(d_query[dim]) + before.scale * x);
-    };
+    std::vector<double> d(head_dim_);
     double sum = 0;
-    for (auto const d : d_scores) sum += static_cast<double>(d);
-    for (auto const& [dim, b] : of.constants) add_to(dim, sum * b);
+    for (auto const d_score : d_scores) sum += static_cast<double>(d_score);
+    for (auto const& [dim, b] : of.constants) d[dim] = sum * b;
     for (auto const& part : of.parts) {
       waves::numbers cosines{}, sines{};
       for (std::size_t n = 0; n < d_scores.size(); ++n) {
@@ -117,10 +122,13 @@ class key_bias {
       }
       for (std::size_t i = 0; i < part.pairs.size(); ++i) {
         auto const& p = part.pairs[i];
-        add_to(p.x_dim, cosines[i] * p.x - sines[i] * p.y);
-        add_to(p.y_dim, sines[i] * p.x + cosines[i] * p.y);
+        d[p.x_dim] = cosines[i] * p.x - sines[i] * p.y;
+        d[p.y_dim] = sines[i] * p.x + cosines[i] * p.y;
       }
     }
+    detail::transform_blocks(std::span(d), block_);
+    for (std::size_t i = 0; i < head_dim_; ++i)
+      d_query[i] = static_cast<T>(static_cast<double>(d_query[i]) + before.scale * d[i]);
   }
 
  private:
@@ -152,6 +160,22 @@ class key_bias {
     detail::require(row.query.size() == head_dim_, "key_bias: the query must have ", head_dim_,
                     " numbers, got ", row.query.size());
     keys_.check(row.key_positions);
+  }
+
+  template <class T>
+  void add_to(score_row<T> const& row) const noexcept {
+    auto const& of = of_head_[row.head * kv_heads() / heads_];
+    double same = 0;
+    for (auto const& [dim, b] : of.constants) same += static_cast<double>(row.query[dim]) * b;
+    if (same != 0) add(static_cast<T>(row.scale * same), row.scores);
+    for (auto const& part : of.parts) {
+      auto const [a, b] = factors(part, row);
+      for (std::size_t n = 0; n < row.scores.size();) {
+        auto const run = keys_.first_of(row.key_positions.subspan(n), detail::stretch_length);
+        add_run(part, run, a, b, row.scores.subspan(n, run.count));
+        n += run.count;
+      }
+    }
   }
 
   /// scale A and scale B of each pair.
@@ -204,6 +228,7 @@ class key_bias {
   std::vector<detail::biased_head> of_head_;  // [kv_heads]
   detail::wave_table table_;
   detail::key_runs<P> keys_;
+  std::size_t block_ = 1;  // of transformed queries
 };
 
 static_assert(acts_on_scores<key_bias<halves>> && adjusts_each_score<key_bias<halves>> &&

@@ -138,6 +138,20 @@ static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, si
 
 /* ---- A case */
 
+static posenc1_key_bias* key_bias(size_t dim) {
+  posenc1_frequencies* f = NULL;
+  posenc1_key_bias* result = NULL;
+  posenc1_parameter const all[] = {{.name = "rotary_dim", .number = (double)dim},
+                                   {.name = "base", .number = 1e4}};
+  size_t const block = size("key_bias", 0);
+  MUST_WORK(posenc1_frequencies_of_rule(NULL, "geometric", all, 2, &f));
+  MUST_WORK(posenc1_key_bias_create(f, numbers(POSENC1_F32, size("kv_heads", 2) * dim, 11),
+                                    size("kv_heads", 2), size("heads", 4), dim, POSENC1_HALVES, 0,
+                                    block, &result));
+  posenc1_frequencies_destroy(f);
+  return result;
+}
+
 struct batch {
   posenc1_attention of[MOST];
   size_t count;
@@ -173,7 +187,11 @@ static struct batch batch_of_case(void) {
         .mask = cells("mask", 4 + n, tokens),
         .bias = cells("bias", 5 + n, tokens),
         .slopes = is("slopes") ? of_heads("slopes", 6, 0.25, 0) : NULL,
-        .cap = real("cap", 0)};
+        .cap = real("cap", 0),
+        .key_bias = is("key_bias") ? key_bias(dim) : NULL,
+        .profiles = {is("profiles") ? numbers(POSENC1_F32, 3 * 20, 12) : NULL,
+                     is("profiles") ? 3 : 0, is("profiles") ? 20 : 0,
+                     is("profiles") ? numbers(POSENC1_F32, queries * heads * 3, 13 + n) : NULL}};
     source(&a->keys, &a->key_cache, tokens, dim, 2 + n);
     source(&a->values, &a->value_cache, tokens, value_dim, 3 + n);
     if (*text("first", "") != 0) {

@@ -19,7 +19,10 @@
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/decode/dot_products.hpp"
+#include "posenc/frequency/geometric.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/key_bias.hpp"
+#include "posenc/score/query_profiles.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
@@ -198,6 +201,7 @@ std::uint64_t run(one_case const& c, Encoding const& encoding) {
     std::vector<std::int64_t> of_queries, of_keys;
     std::vector<double> sums;
     std::vector<real> scores, weights;
+    std::vector<float> side;
   };
   std::vector<sequence> all(lengths.size());
   for (std::size_t b = 0; b < all.size(); ++b) {
@@ -222,6 +226,8 @@ std::uint64_t run(one_case const& c, Encoding const& encoding) {
       seen = seen & mask::given(s.mask.make(c, c.text("mask"), 4 + 10 * b, tokens));
     attention_options options{
         .mask = seen, .query_positions = s.of_queries, .key_positions = s.of_keys};
+    s.side = numbers<float>(queries * heads * 3, 13 + 10 * b);
+    if (c.is("profiles")) options.query_side = {s.side.data(), {queries, heads, 3}};
     if (!c.text("scale").empty()) options.scale = c.number("scale");
     if (c.is("records")) {
       s.sums.resize(queries * heads), s.scores.resize(queries * heads * tokens);
@@ -259,6 +265,7 @@ std::uint64_t with_rules(one_case const& c) {
     if (c.is("slopes")) return go(alibi::with_slopes(slopes));
     if (c.is("sinks")) return go(attention_sinks(logits));
     if (c.is("cap")) return go(soft_cap(cap));
+    if (c.is("profiles")) return go(query_profiles(numbers<float>(3 * 20, 12), 3));
     std::istringstream given(c.text("temperature"));
     std::string rule, part;
     std::getline(given, rule, ':');
@@ -270,6 +277,14 @@ std::uint64_t with_rules(one_case const& c) {
     if (rule == "adaptive") return go(adaptive_temperature());
     if (rule == "ssmax")
       return go(ssmax(of_heads(c, "", 8, [](double x) { return std::abs(x) + 0.125; })));
+  }
+  if constexpr (std::is_same_v<Number, float>) {
+    if (c.is("key_bias")) {
+      auto const dim = c.size("dim", 32), kv_heads = c.size("kv_heads", 2);
+      return go(key_bias<halves>(numbers<float>(kv_heads * dim, 11), kv_heads, c.size("heads", 4),
+                                 geometric(dim, 1e4))
+                    .of_transformed(c.size("key_bias", 0)));
+    }
   }
   return go(nope());
 }

@@ -77,6 +77,22 @@ def expected(c, q, k, v, there, given, mask, bias):
     at, of = (p if p is not None else otherwise for p, otherwise in (
         (given["query_positions"], tokens - queries + numpy.arange(queries)), (given["key_positions"], numpy.arange(tokens))))
     distance = numpy.asarray(at)[:, None] - numpy.asarray(of)[None]
+    if "key_bias" in c.fields:
+        kv_heads = c.number("kv_heads", 2)
+        b = numpy.repeat(numbers(kv_heads * dim, 11).reshape(-1, dim), heads // kv_heads, axis=0)
+        if c.number("key_bias") > 1:  # of transformed queries
+            block = c.number("key_bias")
+            signs = numpy.array([[(-1) ** (i & j).bit_count() for j in range(block)] for i in range(block)])
+            q = (q.reshape(*q.shape[:2], -1, block) @ (signs / numpy.sqrt(block))).reshape(q.shape)
+        angle = numpy.asarray(of)[:, None] * 1e4 ** (-2 * numpy.arange(dim // 2) / dim)
+        first, second = b[None, :, :dim // 2], b[None, :, dim // 2:]
+        cos, sin = numpy.cos(angle)[:, None], numpy.sin(angle)[:, None]
+        turned = numpy.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
+        x = x + numpy.einsum("qhd,shd->hqs", q, turned) * (given["scale"] or 1 / numpy.sqrt(dim))
+    if given["profiles"] is not None:
+        bank, side = given["profiles"]
+        within = (distance >= 0) & (distance < bank.shape[1])
+        x = x + numpy.where(within, numpy.einsum("qhk,kqs->hqs", side, bank[:, numpy.where(within, distance, 0)]), 0)
     if given["slopes"] is not None:
         x = x - given["slopes"][:, None, None] * abs(distance)
     x = numpy.where(x > -numpy.inf, given["cap"] * numpy.tanh(x / given["cap"]), x) if given["cap"] else x
@@ -156,16 +172,23 @@ def run(c, threads):
         given["temperature"] = {"rule": rule, **dict(zip(("length", "scale", "offset"), map(float, rest)))}
         if rule == "ssmax":
             given["temperature"]["scales"] = c.of_heads("", 8, lambda x: abs(x) + 0.125)
+    given["profiles"] = (numbers(60, 12).reshape(3, 20), numpy.stack([
+        numbers(queries * heads * 3, 13 + 10 * b).reshape(queries, heads, 3) for b in range(len(lengths))])) \
+        if c.number("profiles") else None
+    bias_of_keys = posenc.KeyBias(posenc.frequencies(rotary_dim=dim, base=1e4), numbers(kv_heads * dim, 11).reshape(kv_heads, dim),
+                                  heads, hadamard=c.number("key_bias")) if c.number("key_bias") else None
     mask, masked = cells_of(c, "mask", 4, most)
     bias, biased = cells_of(c, "bias", 5, most)
     records = bool(c.number("records"))
     found = posenc.attend(q, *sources, slots=slots, lengths=lengths, type="bf16" if kind == "bf16" else None, mask=mask, bias=bias,
                           dot_products=bool(c.number("dots")), log_sum_exp=records, scores=records, weights=records,
-                          threads=threads, out=numpy.zeros((*q.shape[:3], value_dim), DTYPES[kind]), **given)
+                          key_bias=bias_of_keys, threads=threads, out=numpy.zeros((*q.shape[:3], value_dim), DTYPES[kind]), **given)
     found = found if records else (found,)
     bound = {"f64": 1e-13, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}[kind] + (0.02 if c.number("dots") else 0)
     for b, length in enumerate(lengths):
-        cut = {**given, "key_positions": None if given["key_positions"] is None else given["key_positions"][:length]}
+        bank, sides = given["profiles"] or (None, None)
+        cut = {**given, "profiles": None if bank is None else (bank, sides[b]),
+               "key_positions": None if given["key_positions"] is None else given["key_positions"][:length]}
         wanted = expected(c, as_numbers(q[b]), exact[0][b], exact[1][b], there[b, :length], cut, masked, biased)
         numpy.testing.assert_allclose(as_numbers(found[0][b]), wanted[0], bound, bound, err_msg=c.name)
         for got, right in zip(found[1:], (wanted[1], wanted[2], wanted[3])):
