@@ -48,11 +48,11 @@ oracle::wide product(std::span<double const> q, std::span<float const> b, freque
     auto const at = positions[axes == nullptr ? 0 : axes->axis(i)];
     auto const angle =
         at * (static_cast<oracle::wide>(f.inv_freq()[i]) + static_cast<oracle::wide>(f.rest()[i]));
-    auto const frequency =
-        static_cast<oracle::wide>(f.inv_freq()[i]) + static_cast<oracle::wide>(f.rest()[i]);
     auto const x = first_dim + Layout::x_index(i, f.pairs()),
                y = first_dim + Layout::y_index(i, f.pairs());
-    auto const [c, s] = oracle::direction_at(at, frequency);
+    auto const [c1, s1] = oracle::direction_at(at, static_cast<oracle::wide>(f.inv_freq()[i]));
+    auto const [c2, s2] = oracle::direction_at(at, static_cast<oracle::wide>(f.rest()[i]));
+    auto const c = c1 * c2 - s1 * s2, s = s1 * c2 + c1 * s2;
     auto const bx = static_cast<oracle::wide>(b[x]), by = static_cast<oracle::wide>(b[y]);
     sum += static_cast<oracle::wide>(f.attention_factor()) *
            (static_cast<oracle::wide>(q[x]) * (bx * c - by * s) +
