@@ -46,8 +46,6 @@ oracle::wide product(std::span<double const> q, std::span<float const> b, freque
       sum += static_cast<oracle::wide>(q[dim]) * static_cast<oracle::wide>(b[dim]);
   for (std::size_t i = 0; i < f.pairs(); ++i) {
     auto const at = positions[axes == nullptr ? 0 : axes->axis(i)];
-    auto const angle =
-        at * (static_cast<oracle::wide>(f.inv_freq()[i]) + static_cast<oracle::wide>(f.rest()[i]));
     auto const x = first_dim + Layout::x_index(i, f.pairs()),
                y = first_dim + Layout::y_index(i, f.pairs());
     auto const [c1, s1] = oracle::direction_at(at, static_cast<oracle::wide>(f.inv_freq()[i]));
