@@ -89,7 +89,7 @@ void is_right(frequencies const& f, std::size_t head_dim, rotary_block block,
   key_bias<Layout> const e(b, kv_heads, heads, f, block);
   auto const query = numbers::random<T>(head_dim, 9);
   auto const scores = numbers::random<T>(keys.size(), 10);
-  for (std::size_t const head : {0, 1, 4, 5}) {
+  for (std::size_t const head : {0u, 1u, 4u, 5u}) {
     auto actual = scores;
     posenc::adjust_scores(
         e,
