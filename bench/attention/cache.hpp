@@ -114,19 +114,19 @@ struct encoded_cache {
       return format.bytes(attended_dim);
   }
   std::array<std::span<std::byte const>, 2> parts() const { return {k, v}; }
-  void decode() { attend(format); }
+  void decode(auto const& encoding) { attend(format, encoding); }
+  void decode() { decode(posenc::nope()); }
   void decode_by_dots() requires(requires { Format::codes_are; }) {
-    attend(posenc::dot_products(format));
+    attend(posenc::dot_products(format), posenc::nope());
   }
 
  private:
-  template <class As>
-  void attend(As const& as) {
+  void attend(auto const& as, auto const& encoding) {
     auto const view = [&](std::vector<std::byte> const& of) {
       return posenc::heads_view(as, static_cast<void const*>(of.data()), shape, slots);
     };
     posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}), view(k),
-                      view(v), posenc::nope(), {}, workspace);
+                      view(v), encoding, {}, workspace);
   }
 };
 

@@ -45,7 +45,8 @@ _TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 3}
 _LAYOUTS = {"halves": 0, "interleaved": 1}
 _FORMATS = {"f32": 0, "f16": 2, "bf16": 3, "u8_per_head": 4, "q8_0": 5, "q8_0_avx2": 6,
             "int8_per_head": 7, "int8_per_head_truncated": 8, "int8_static": 9, "e4m3": 10,
-            "e4m3_truncated": 11, "deepseek_v4": 12, "deepseek_v4_cpu": 13}
+            "e4m3_truncated": 11, "deepseek_v4": 12, "deepseek_v4_cpu": 13, "q4_0": 14,
+            "int4_per_head": 15, "int4_static": 16}
 _NORMS = {"rms": 0, "l2": 1}
 _EPS_PLACES = {"inside": 0, "outside": 1, "at_least": 2}
 _ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused": 20,
@@ -434,11 +435,6 @@ def _named(where, what, names, value):
     return names[value]
 
 
-def _block(where, hadamard):
-    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
-    return _LAST_DIMS if hadamard == "largest" else _count(where, "hadamard", hadamard)
-
-
 def format_bytes(format, head_dim):
     """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
     where, codes, scales = "format_bytes", _size(), _size()
@@ -451,7 +447,8 @@ class Cache:
     """Dense pages of encoded heads in `memory`, uint8 [pages, bytes of a page], which is made of
     zeros unless it is given: [page_tokens, heads] of bytes, then of scales, as format_bytes says.
     format: f32, f16, bf16, u8_per_head, q8_0, q8_0_avx2, int8_per_head, int8_per_head_truncated,
-    int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu. scale, inverse: of a tensor."""
+    int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu, q4_0, int4_per_head,
+    int4_static. scale, inverse: of a tensor."""
 
     def __init__(self, format, pages, page_tokens, heads, head_dim, *, layout="halves", scale=0.0,
                  inverse=0.0, memory=None):
@@ -666,10 +663,12 @@ class KeyBias:
     """The bias of a key projection, [kv_heads, head_dim], that keys were made without: attend adds
     scale <q, R(p) b> to the scores, so that a cache holds W x rotated. `frequencies`: as keys are
     rotated, with layout and first_dim unless they are given. heads: of queries. hadamard: the block
-    of the transform that queries are under; "largest"; 0: none."""
+    of the transform that queries are under; 0: the largest."""
 
-    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=0):
+    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=None):
         where, self._handle = "KeyBias", _pointer()
+        if not isinstance(frequencies, Frequencies):
+            raise Error(f"posenc: {where}: frequencies must be Frequencies, got {frequencies.__class__.__name__}")
         bias = numpy.ascontiguousarray(bias, numpy.float32)
         if bias.ndim != 2:
             raise Error(f"posenc: {where}: bias must be [kv_heads, head_dim], got {list(bias.shape)}")

@@ -33,8 +33,7 @@ namespace posenc::inline POSENC_TARGET {
 /// Where |m| is above 8 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 8
 /// as NaN.
 struct q4_0 {
-  static constexpr std::size_t codes_in_byte = 2;  ///< for prefetches
-  static constexpr std::size_t group = 32;         ///< dims with one scale
+  static constexpr std::size_t group = 32;  ///< dims with one scale
 
   /// Of a head. Throws unless head_dim is a multiple of 32.
   std::size_t bytes(std::size_t head_dim) const {
@@ -73,7 +72,7 @@ struct q4_0 {
  private:
   static constexpr std::size_t of_group = 2 + group / 2;
 
-  // The sign of the first number of the largest magnitude, of 0 plus.
+  // The first number of the largest magnitude; +0 of zeros.
   static float extreme_of(float const* x) noexcept {
     auto const magnitude = [](float y) { return detail::bit_cast<std::uint32_t>(y) << 1; };
     float extreme = 0;

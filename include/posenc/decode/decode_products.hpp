@@ -155,10 +155,11 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
 /// sums: a row is `dims` long; weights: [Rows][tile_tokens], from the index of the first value on.
 template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, std::size_t Count>
 [[gnu::always_inline]] inline void add_columns(T* sums, std::size_t dims, T const* weights,
-                                               head_block<S, Count> const& v,
-                                               std::size_t column) noexcept {
+                                               head_block<S, Count> const& v, std::size_t first,
+                                               std::size_t offset = 0) noexcept {
   using number = typename lanes<T>::number;
   constexpr std::size_t size = lanes<T>::size;
+  auto const column = first + offset;
   number of_rows[Rows][Width], value[Width];
   for (std::size_t r = 0; r < Rows; ++r) {
     for (std::size_t j = 0; j < Width; ++j)
@@ -168,7 +169,7 @@ template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, s
 #pragma GCC unroll 8
   for (std::size_t s = 0; s < Count; ++s) {
     for (std::size_t j = 0; j < Width; ++j)
-      value[j] = head_codes<S>::load(v.heads[s], column, j * size);
+      value[j] = head_codes<S>::load(v.heads[s], first, offset + j * size);
     for (std::size_t r = 0; r < Rows; ++r) {
       number const weight(weights[r * tile_tokens + tile_index(s)]);
       for (std::size_t j = 0; j < Width; ++j)
@@ -187,8 +188,11 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Count>
                                               head_block<S, Count> const& v) noexcept {
   constexpr std::size_t size = lanes<T>::size, wide = has_32_registers ? 4 : 2;
   std::size_t i = 0;
-  for (; i + wide * size <= dims; i += wide * size)
-    add_columns<wide, Rows>(sums, dims, weights, v, i);
+  constexpr auto line = std::max<std::size_t>(wide * size, 32);
+  for (; i + line <= dims; i += line)
+    unrolled<line / (wide * size)>([&](std::size_t n) POSENC_INLINED {
+      add_columns<wide, Rows>(sums, dims, weights, v, i, n * wide * size);
+    });
   for (; i + size <= dims; i += size) add_columns<1, Rows>(sums, dims, weights, v, i);
   for (; i < dims; ++i) {
     for (std::size_t r = 0; r < Rows; ++r) {

@@ -60,15 +60,12 @@ void for_runs(std::size_t tokens, auto const& act) {
   }
 }
 
-/// How heads stored as numbers S, or in a format S, are read: in registers, or decoded to memory
-/// a block at a time.
+/// How heads of numbers S, or in a format S, are read: in registers, or decoded to memory before.
 template <class S>
 struct head_codes {
   using element = S;
-  static constexpr std::size_t in_element = 1;  // numbers
   static constexpr bool has_factors = false, decodes = false;
-  [[gnu::always_inline]] static auto load(S const* head, std::size_t i,
-                                          std::size_t j = 0) noexcept {
+  [[gnu::always_inline]] static auto load(S const* head, std::size_t i, std::size_t j) noexcept {
     return lanes<S>::load(head + i + j);
   }
   static auto load_one(S const* head, std::size_t i) noexcept {
@@ -79,18 +76,10 @@ template <class F>
 requires loads_registers<F, lanes<float>>
 struct head_codes<F> {
   using element = std::byte;
-  static constexpr std::size_t in_element = [] {
-    if constexpr (requires { F::codes_in_byte; })
-      return F::codes_in_byte;
-    else
-      return std::size_t{1};
-  }();
   static constexpr bool decodes = false, has_factors = requires { &F::factor; };
-  // i: a multiple of more than j, so that compilers see which dims share a scale.
   [[gnu::always_inline]] static auto load(std::byte const* head, std::size_t i,
-                                          std::size_t j = 0) noexcept {
-    return F::template load<lanes<float>>(
-        head, requires { F::group; } ? i | j : i + j);
+                                          std::size_t j) noexcept {
+    return F::template load<lanes<float>>(head, i | j);  // i + j: 2^n > j divides i
   }
   static float load_one(std::byte const* head, std::size_t i) noexcept {
     return F::template load<one_lane<float>>(head, i);
@@ -117,12 +106,10 @@ struct head_block {
   /// Prefetches Numbers numbers, from number i on, of the later head of token s.
   template <std::size_t Numbers>
   [[gnu::always_inline]] void prefetch(std::size_t s, std::size_t i) const noexcept {
-    constexpr auto in_element = codes::in_element, of_line = 64 / sizeof(element) * in_element;
+    constexpr auto of_line = 64 / sizeof(element);
     if (of_line > Numbers && i % of_line != 0) return;
-    for (std::size_t n = 0; n < Numbers; n += of_line) {
-      auto const* const line = later[s] + (i + n) / in_element;
-      prefetch_into_l1(reinterpret_cast<std::byte const*>(line) + later_head);
-    }
+    for (std::size_t n = 0; n < Numbers; n += of_line)
+      prefetch_into_l1(reinterpret_cast<std::byte const*>(later[s] + i + n) + later_head);
   }
 };
 
@@ -153,7 +140,7 @@ class run_reader {
           scales_at(i) = cache.scales(token(i), 0);
         if (heads_ > 1) scale_stride_ = cache.scales(run.first, 1) - cache.scales(run.first, 0);
       }
-      auto const bytes = cache.head_dim() * sizeof(element) / codes::in_element *
+      auto const bytes = cache.head_dim() * sizeof(element) *
                          std::max(AtOnce / streams, std::size_t{1}),
                  heads = std::max<std::size_t>(prefetched_ahead / bytes, 1);
       ahead_ = heads / heads_ * AtOnce, heads_ahead_ = heads % heads_;

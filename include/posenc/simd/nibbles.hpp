@@ -20,7 +20,7 @@ namespace posenc::inline POSENC_TARGET::detail {
                                                  auto const& code) noexcept {
   std::size_t i = 0;
   auto const write = [&]<class Lanes>(Lanes) POSENC_INLINED {
-    for (; bytes - i >= Lanes::size; i += Lanes::size) {
+    for (; i + Lanes::size <= bytes; i += Lanes::size) {
       auto const [low, high] = two(Lanes(), i);
       auto const first = bits_as<std::uint32_t>(code(low)),
                  second = bits_as<std::uint32_t>(code(high));
@@ -51,20 +51,18 @@ template <class Lanes>
   }
 }
 
-/// code factor - zero factor of the low or the high 4 bits of each byte, exactly if no factor has
-/// more than 20 bits.
+/// (code - zero) factor, of the low or the high 4 bits of each byte.
 template <class Lanes, class Number = typename Lanes::number>
 [[gnu::always_inline]] inline Number read_nibbles(auto const& bytes, bool are_high, float zero,
                                                   Number const& factor) noexcept {
   using bits = typename code_bits<Number>::bits;
-  auto const of_zero = Number(zero) * factor;
   if constexpr (requires { look_up(bytes.data, factor.data); }) {
     static constexpr float all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    auto const table = Lanes::multiply_subtract(Number::load_unaligned(all), factor, of_zero);
+    auto const table = (Number::load_unaligned(all) - Number(zero)) * factor;
     return look_up((are_high ? bits(bytes >> 4) : bytes).data, table.data);
-  } else {  // high ones as 16 times the code, which needs no shift
-    return Lanes::multiply_subtract(float_of(bits(bytes & bits(are_high ? 0xf0u : 0x0fu))),
-                                    factor * Number(are_high ? 0.0625f : 1.0f), of_zero);
+  } else {
+    auto const codes = are_high ? bits(bytes >> 4) : bits(bytes & bits(15u));
+    return (float_of(codes) - Number(zero)) * factor;
   }
 }
 

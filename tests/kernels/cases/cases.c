@@ -109,12 +109,14 @@ static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, si
                    size_t n) {
   char const* const stored = text("keys", "f32");
   size_t const kv_heads = size("kv_heads", 2), count = tokens * kv_heads * dim;
-  posenc1_format const format = strcmp(stored, "q8_0") == 0 ? POSENC1_FORMAT_Q8_0
-                                : strcmp(stored, "int8_per_head") == 0
-                                    ? POSENC1_FORMAT_INT8_PER_HEAD
-                                : strcmp(stored, "u8_per_head") == 0 ? POSENC1_FORMAT_U8_PER_HEAD
-                                : strcmp(stored, "cached_f16") == 0  ? POSENC1_FORMAT_F16
-                                                                     : POSENC1_FORMAT_F32;
+  posenc1_format const format =
+      strcmp(stored, "q8_0") == 0            ? POSENC1_FORMAT_Q8_0
+      : strcmp(stored, "q4_0") == 0          ? POSENC1_FORMAT_Q4_0
+      : strcmp(stored, "int4_per_head") == 0 ? POSENC1_FORMAT_INT4_PER_HEAD
+      : strcmp(stored, "int8_per_head") == 0 ? POSENC1_FORMAT_INT8_PER_HEAD
+      : strcmp(stored, "u8_per_head") == 0   ? POSENC1_FORMAT_U8_PER_HEAD
+      : strcmp(stored, "cached_f16") == 0    ? POSENC1_FORMAT_F16
+                                             : POSENC1_FORMAT_F32;
   if (format == POSENC1_FORMAT_F32) {
     *heads = (posenc1_heads){.data = numbers(type_of(stored), count, n), .type = type_of(stored)};
     return;

@@ -16,7 +16,9 @@
 
 #include "posenc/attention/call.hpp"
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -301,6 +303,8 @@ std::uint64_t of(one_case const& c) {
   if (type == "bf16") return with_rules<bfloat16, bfloat16>(c);
   if (keys == "q8_0" && c.is("dots")) return with_rules<float, dot_products<q8_0>>(c);
   if (keys == "q8_0") return with_rules<float, q8_0>(c);
+  if (keys == "q4_0") return with_rules<float, q4_0>(c);
+  if (keys == "int4_per_head") return with_rules<float, int4_per_head>(c);
   if (keys == "int8_per_head") return with_rules<float, int8_per_head>(c);
   if (keys == "u8_per_head") return with_rules<float, u8_per_head>(c);
   if (keys == "cached_f16") return with_rules<float, numbers_of<half>>(c);
