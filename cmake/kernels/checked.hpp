@@ -240,8 +240,9 @@ inline checked_heads checked(heads_name what, posenc1_cache const& given, heads_
                "pages must have tokens and fit into memory, got ", given.pages, " of ",
                given.page_tokens);
   bool const is_e4m3 = format == POSENC1_FORMAT_E4M3 || format == POSENC1_FORMAT_E4M3_TRUNCATED;
-  auto const scale =
-      factor(what, "scale", given.scale, 1, is_e4m3 || format == POSENC1_FORMAT_INT8_STATIC);
+  auto const scale = factor(
+      what, "scale", given.scale, 1,
+      is_e4m3 || format == POSENC1_FORMAT_INT8_STATIC || format == POSENC1_FORMAT_INT4_STATIC);
   checked_heads heads;
   heads.format = format, heads.layout = layout, heads.scale = scale;
   heads.inverse = factor(what, "inverse", given.inverse, 1 / scale, is_e4m3);

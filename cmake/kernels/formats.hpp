@@ -2,7 +2,9 @@
 #pragma once
 
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "set.hpp"
 
 namespace posenc_kernels {
@@ -37,6 +39,12 @@ auto with_format(stored_heads const& s, Act const& act) {
       return act(e4m3{s.scale, s.inverse, e4m3_rounding::towards_zero});
     case POSENC1_FORMAT_DEEPSEEK_V4:
       return act(deepseek_v4::of_cuda());
+    case POSENC1_FORMAT_Q4_0:
+      return act(q4_0());
+    case POSENC1_FORMAT_INT4_PER_HEAD:
+      return act(int4_per_head());
+    case POSENC1_FORMAT_INT4_STATIC:
+      return act(int4_static{s.scale});
     default:
       return act(deepseek_v4::of_cpus());
   }

@@ -68,7 +68,7 @@ struct stored_heads {
   float scale, inverse;           ///< of the tensor
   bool multiplies_codes = false;  ///< as posenc::dot_products does, in attention
 };
-inline constexpr std::size_t formats = 14, types = 4, layouts = 2;
+inline constexpr std::size_t formats = 17, types = 4, layouts = 2;
 
 /// Rows of cosines and sines, float or double, and the pairs that they rotate.
 struct rows_plan {

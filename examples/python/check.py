@@ -160,15 +160,18 @@ class Caches(unittest.TestCase):
         q, k, v = (random.standard_normal((6, heads, 128)).astype(numpy.float32) for heads in (4, 2, 2))
         k, v = k.clip(-2.5, 2.5), v.clip(-2.5, 2.5)  # as far as the scales of tensors reach
         weight = random.standard_normal(128)
-        # Half a step of codes of at most 4: of E4M3 relative, of DeepSeek V4 E4M3 and bfloat16.
+        # Half a step of codes of at most 4: of E4M3 relative, of DeepSeek V4 E4M3 and bfloat16; a
+        # whole one opposite the extreme of q4_0, and of int4 where 8 steps are stored as 7.
         bounds = {"f32": 1e-5, "f16": 2e-3, "bf16": 2e-2, "u8_per_head": 0.02, "q8_0": 0.02, "q8_0_avx2": 0.02,
                   "int8_per_head": 0.02, "int8_per_head_truncated": 0.04, "int8_static": 0.02, "e4m3": 0.3,
-                  "e4m3_truncated": 0.6, "deepseek_v4": 0.3, "deepseek_v4_cpu": 0.3}
+                  "e4m3_truncated": 0.6, "deepseek_v4": 0.3, "deepseek_v4_cpu": 0.3, "q4_0": 0.51, "int4_per_head": 0.5,
+                  "int4_static": 0.51}
         self.assertEqual(set(bounds), set(posenc._FORMATS))
         normed = q / numpy.sqrt((q.astype(numpy.float64) ** 2).mean(axis=-1, keepdims=True) + 1e-6) * weight
         for format, bound in bounds.items():
             with self.subTest(format):
-                scale = 4 / 127 if format == "int8_static" else 4 / 448 if "e4m3" in format else 0
+                scale = (4 / 127 if format == "int8_static" else 0.5 if format == "int4_static"
+                         else 4 / 448 if "e4m3" in format else 0)
                 k_cache, v_cache = (posenc.Cache(format, 3, 4, 2, 128, scale=scale) for _ in range(2))
                 in_place = q.copy()
                 posenc.write_step(rows, queries=posenc.StepHeads(in_place, eps=1e-6, weight=weight),
@@ -203,6 +206,30 @@ class Caches(unittest.TestCase):
         self.assertTrue((out == posenc.read_cache(cache).view(numpy.uint32) + 0x8000 >> 16).mean() > 0.99)
         self.assertEqual(posenc.format_bytes("q8_0", 128), (136, 0))
         self.assertEqual(posenc.format_bytes("deepseek_v4", 512), (576, 8))
+        self.assertEqual(posenc.format_bytes("q4_0", 128), (72, 0))
+        self.assertEqual(posenc.format_bytes("int4_per_head", 128), (64, 4))
+        self.assertEqual(posenc.format_bytes("int4_static", 128), (64, 0))
+
+    def test_are_transformed_and_move(self):
+        x = numpy.random.default_rng(8).standard_normal((2, 6, 3, 96)).astype(numpy.float32)
+        matrix = numpy.array([[(-1) ** (i & j).bit_count() for j in range(32)] for i in range(32)]) / 32 ** 0.5
+        wanted = (x.reshape(2, 6, 3, 3, 32).astype(float) @ matrix).reshape(x.shape)
+        padded = numpy.zeros((2, 6, 4, 96), numpy.float32)[:, :, :3]
+        padded[:] = x
+        self.assertIs(posenc.hadamard(padded), padded)
+        numpy.testing.assert_allclose(padded, wanted, 0, 1e-6)
+        numpy.testing.assert_allclose(posenc.hadamard(padded), x, 0, 2e-6)
+        halves = posenc.hadamard(x.astype(numpy.float16), 32)
+        numpy.testing.assert_allclose(halves, wanted, 0, 4e-3)
+        f = posenc.frequencies(rotary_dim=64, base=10000)
+        cache = posenc.Cache("f32", 2, 3, 3, 96)
+        posenc.write_step(f.rows([7] * 6), keys=posenc.StepHeads(x[0], cache=cache, hadamard=32))
+        posenc.write_step(f.rows([-7] * 6), keys=posenc.StepHeads(cache, from_hadamard=32, hadamard="largest"))
+        numpy.testing.assert_allclose(posenc.read_cache(cache), wanted[0], 0, 3e-6)
+        with self.assertRaisesRegex(posenc.Error, "power of two, at most 4096, that divides head_dim 96, got 64"):
+            posenc.hadamard(x, 64)
+        with self.assertRaisesRegex(posenc.Error, "keys: the block .* divides head_dim 96, got 3"):
+            posenc.write_step(f.rows([7] * 6), keys=posenc.StepHeads(x[0], hadamard=3))
 
     def test_errors_change_nothing(self):
         f = posenc.frequencies(rotary_dim=64, base=10000)

@@ -45,7 +45,8 @@ _TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 3}
 _LAYOUTS = {"halves": 0, "interleaved": 1}
 _FORMATS = {"f32": 0, "f16": 2, "bf16": 3, "u8_per_head": 4, "q8_0": 5, "q8_0_avx2": 6,
             "int8_per_head": 7, "int8_per_head_truncated": 8, "int8_static": 9, "e4m3": 10,
-            "e4m3_truncated": 11, "deepseek_v4": 12, "deepseek_v4_cpu": 13}
+            "e4m3_truncated": 11, "deepseek_v4": 12, "deepseek_v4_cpu": 13, "q4_0": 14,
+            "int4_per_head": 15, "int4_static": 16}
 _NORMS = {"rms": 0, "l2": 1}
 _EPS_PLACES = {"inside": 0, "outside": 1, "at_least": 2}
 _ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused": 20,
@@ -54,7 +55,7 @@ _CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
 _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
                  "adaptive": 5}
 _BOTH_WAYS = None, "image", "image_within_window", "prefix"
-_LAST_DIMS = _LARGEST_BLOCK = ctypes.c_size_t(-1).value
+_LAST_DIMS = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
 
@@ -410,16 +411,11 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     return target
 
 
-def _block(where, block):
-    """Of a transform: None is none, 0 the largest."""
-    return 0 if block is None else _count(where, "block", block) or _LARGEST_BLOCK
-
-
-def hadamard(array, block=0, *, type=None):
+def hadamard(array, block="largest", *, type=None):
     """Transforms each block of dims of heads, [..., tokens, heads, head_dim] of any strides, in
     place, by an orthonormal Walsh-Hadamard matrix, and returns them; once more undoes it. For
     queries against keys that write_step has stored so, and outputs of such values. block: a power
-    of two that divides head_dim; 0: the largest. bfloat16 is uint16 with type="bf16"."""
+    of two that divides head_dim; or 0 for none. bfloat16 is uint16 with type="bf16"."""
     where = "hadamard"
     view = _heads(array, type, "halves", "array", where)[0]
     if not array.flags.writeable:
@@ -439,11 +435,6 @@ def _named(where, what, names, value):
     return names[value]
 
 
-def _block(where, hadamard):
-    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
-    return _LAST_DIMS if hadamard == "largest" else _count(where, "hadamard", hadamard)
-
-
 def format_bytes(format, head_dim):
     """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
     where, codes, scales = "format_bytes", _size(), _size()
@@ -456,7 +447,8 @@ class Cache:
     """Dense pages of encoded heads in `memory`, uint8 [pages, bytes of a page], which is made of
     zeros unless it is given: [page_tokens, heads] of bytes, then of scales, as format_bytes says.
     format: f32, f16, bf16, u8_per_head, q8_0, q8_0_avx2, int8_per_head, int8_per_head_truncated,
-    int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu. scale, inverse: of a tensor."""
+    int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu, q4_0, int4_per_head,
+    int4_static. scale, inverse: of a tensor."""
 
     def __init__(self, format, pages, page_tokens, heads, head_dim, *, layout="halves", scale=0.0,
                  inverse=0.0, memory=None):
@@ -491,13 +483,13 @@ class StepHeads:
     stay in place. eps, weight, norm (rms, l2), after, eps_place (inside, outside, at_least),
     plus_one: a norm of each head. scale: after the rotation. rounding: where an engine rounds to
     bfloat16 (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face). hadamard,
-    from_hadamard: blocks as hadamard() takes them, at last and, if the source is stored so, first;
+    from_hadamard: blocks as of hadamard(), at last and, where the source is stored so, first;
     cached keys that move have both."""
 
     def __init__(self, source, *, type=None, layout="halves", first_dim=0, out=None, out_layout=None,
                  cache=None, slots=None, source_slots=None, eps=0.0, weight=None, norm="rms",
                  after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None,
-                 hadamard=None, from_hadamard=None):
+                 hadamard=0, from_hadamard=0):
         where, h = "write_step", _StepHeads()
         self._kept = [source, out, cache, weight]
         if isinstance(source, Cache):
@@ -671,10 +663,12 @@ class KeyBias:
     """The bias of a key projection, [kv_heads, head_dim], that keys were made without: attend adds
     scale <q, R(p) b> to the scores, so that a cache holds W x rotated. `frequencies`: as keys are
     rotated, with layout and first_dim unless they are given. heads: of queries. hadamard: the block
-    of the transform that queries are under; "largest"; 0: none."""
+    of the transform that queries are under; 0: the largest."""
 
-    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=0):
+    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=None):
         where, self._handle = "KeyBias", _pointer()
+        if not isinstance(frequencies, Frequencies):
+            raise Error(f"posenc: {where}: frequencies must be Frequencies, got {frequencies.__class__.__name__}")
         bias = numpy.ascontiguousarray(bias, numpy.float32)
         if bias.ndim != 2:
             raise Error(f"posenc: {where}: bias must be [kv_heads, head_dim], got {list(bias.shape)}")

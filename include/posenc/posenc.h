@@ -269,7 +269,10 @@ typedef enum posenc1_format {
   POSENC1_FORMAT_E4M3 = 10,                   /**< vLLM's, with one scale per tensor */
   POSENC1_FORMAT_E4M3_TRUNCATED = 11,         /**< by its writer for CPUs */
   POSENC1_FORMAT_DEEPSEEK_V4 = 12,            /**< as CUDA writes it */
-  POSENC1_FORMAT_DEEPSEEK_V4_CPU = 13         /**< as the writers for CPUs do */
+  POSENC1_FORMAT_DEEPSEEK_V4_CPU = 13,        /**< as the writers for CPUs do */
+  POSENC1_FORMAT_Q4_0 = 14,                   /**< ggml's of 4 bits */
+  POSENC1_FORMAT_INT4_PER_HEAD = 15,          /**< vLLM's of 4 bits */
+  POSENC1_FORMAT_INT4_STATIC = 16             /**< ONNX Runtime's of 4 bits, one scale per tensor */
 } posenc1_format;
 
 /** The bytes of one head, and those of its scales if the format has them elsewhere, else 0. An

@@ -62,7 +62,9 @@
 
 // cache: the formats that engines store heads in
 #include "posenc/cache/integer_formats.hpp"  // OpenVINO's u8, vLLM's and MLAS's int8
+#include "posenc/cache/int4.hpp"             // vLLM's and MLAS's of 4 bits
 #include "posenc/cache/q8_0.hpp"             // ggml's
+#include "posenc/cache/q4_0.hpp"             // ggml's of 4 bits
 #include "posenc/cache/float_formats.hpp"    // bfloat16 and others, E4M3, DeepSeek V4's page
 #include "posenc/decode/dot_products.hpp"    // codes multiplied as integers, if a format says so
 

@@ -11,7 +11,9 @@
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
@@ -91,6 +93,10 @@ TEST(cached_formats, are_attended_to_as_what_they_decode_to) {
     attends_to(posenc::u8_per_head{}, rotary, queries, 64);
     attends_to(posenc::u8_per_head{}, posenc::nope(), queries, 64);
     attends_to(posenc::q8_0{}, posenc::nope(), queries, 64);
+    attends_to(posenc::q4_0{}, posenc::nope(), queries, 64);
+    attends_to(posenc::q4_0{}, posenc::nope(), queries, 96);
+    attends_to(posenc::int4_per_head{}, posenc::nope(), queries, 64);
+    attends_to(posenc::int4_static{0.2f}, posenc::nope(), queries, 64);
     attends_to(posenc::int8_per_head{}, posenc::nope(), queries, 64);
     attends_to(posenc::int8_static{0.01f}, posenc::nope(), queries, 64);
     attends_to(posenc::e4m3::of_scale(0.01f), posenc::nope(), queries, 64);
@@ -103,6 +109,9 @@ TEST(cached_formats, are_attended_to_as_what_they_decode_to) {
     attends_to(posenc::e4m3::of_scale(0.01f), posenc::nope(), 1, dim);
     attends_to(posenc::numbers_of<posenc::bfloat16>{}, posenc::nope(), 1, dim);
     attends_to(decoded_alone{}, posenc::nope(), 1, dim);
+    if (dim % 2 != 0) continue;
+    attends_to(posenc::int4_per_head{}, posenc::nope(), 1, dim + 2);
+    attends_to(posenc::int4_static{0.2f}, posenc::nope(), 1, dim + 2);
   }
 }
 
@@ -116,7 +125,7 @@ void loads_what_it_decodes(F const& format, float factor) {
   std::vector<float> decoded(256), loaded(256), one_by_one(256);
   format.decode(head.data(), decoded);
   for (std::size_t i = 0; i < 256; i += lanes::size)
-    lanes::store(loaded.data() + i, codes::load(head.data(), i));
+    lanes::store(loaded.data() + i, codes::load(head.data(), i, 0));
   for (std::size_t i = 0; i < 256; ++i) {
     loaded[i] *= factor;
     one_by_one[i] = codes::load_one(head.data(), i) * factor;
@@ -132,6 +141,9 @@ void loads_what_it_decodes(F const& format, float factor) {
 TEST(cached_formats, load_what_they_decode_to) {
   loads_what_it_decodes(posenc::u8_per_head{}, 1);
   loads_what_it_decodes(posenc::q8_0{}, 1);
+  loads_what_it_decodes(posenc::q4_0{}, 1);
+  posenc::int4_static const nibbles{0.1f};
+  loads_what_it_decodes(nibbles, nibbles.factor());
   posenc::int8_static const integers{0.1f};
   loads_what_it_decodes(integers, integers.factor());
   auto const floats = posenc::e4m3::of_scale(0.1f);

@@ -13,6 +13,8 @@
 #include "cache/codes.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "posenc/cache/int4.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/heads_in_format.hpp"
 #include "rejects.hpp"
@@ -239,8 +241,10 @@ TEST(integer_formats, write_some_heads_as_each_alone) {
     for (std::size_t const gap : {0u, 5u}) {
       for (std::size_t const dim : {1u, 7u, 32u, 100u, 160u}) {
         expect(u8_per_head{}, dim, heads, gap), expect(int8_per_head{}, dim, heads, gap);
+        if (dim % 2 == 0) expect(posenc::int4_per_head{}, dim, heads, gap);
         if (dim % 32 != 0) continue;
         expect(q8_0{}, dim, heads, gap), expect(q8_0{q8_0_writer::avx2}, dim, heads, gap);
+        expect(posenc::q4_0{}, dim, heads, gap);
       }
     }
   }

@@ -12,7 +12,9 @@
 #include "cache/codes.hpp"
 #include "numbers.hpp"
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -32,10 +34,10 @@ using posenc::rotate;
 using posenc::rotated;
 using posenc::shift_rows;
 
-// The rms errors that README.md says, in percent: as written; after one shift by 64; after a
-// hundred by 64; after a hundred by 1.
+// The rms errors that README.md says, in percent: as written; after one shift by 64; after ten and
+// a hundred by 64; after a hundred by 1.
 struct errors {
-  double written, once, by_64, by_1;
+  double written, once, ten, by_64, by_1;
 };
 template <class F>
 errors shifted(F const& format) {
@@ -50,7 +52,8 @@ errors shifted(F const& format) {
     for (int i = 0; i < shifts; ++i) rotate(rows, rotated<halves>(keys.heads()));
     return 100 * rms_error(keys.read(), x, f.inv_freq(), first + shifts * by);
   };
-  return {error_after(0, 0), error_after(1, -64), error_after(100, -64), error_after(100, -1)};
+  return {error_after(0, 0), error_after(1, -64), error_after(10, -64), error_after(100, -64),
+          error_after(100, -1)};
 }
 
 // If an encoding's errors were independent of the last one's, a hundred would make ten times the
@@ -61,20 +64,24 @@ void shifts(F const& format, errors const& expected) {
   auto const got = shifted(format);
   EXPECT_NEAR(got.written, expected.written, 0.02 * expected.written);
   EXPECT_NEAR(got.once, expected.once, 0.02 * expected.once);
+  EXPECT_NEAR(got.ten, expected.ten, 0.03 * expected.ten);
   EXPECT_NEAR(got.by_64, expected.by_64, 0.04 * expected.by_64);
   EXPECT_NEAR(got.by_1, expected.by_1, 0.04 * expected.by_1);
 }
 
 TEST(moved_keys, have_the_errors_of_their_encodings) {
-  shifts(posenc::numbers_of<posenc::half>{}, {0.0211, 0.0296, 0.199, 0.920});
-  shifts(posenc::numbers_of<bfloat16>{}, {0.166, 0.240, 1.81, 5.85});
-  shifts(posenc::q8_0{}, {0.525, 0.746, 7.88, 18.2});
-  shifts(posenc::u8_per_head{}, {0.591, 0.836, 5.84, 11.0});
-  shifts(posenc::int8_per_head{}, {0.634, 0.918, 9.70, 18.9});
-  shifts(posenc::int8_static{4.5f / 127}, {1.013, 1.44, 36.1, 36.0});
-  shifts(posenc::e4m3::of_scale(1.0f / 64), {2.66, 3.55, 81.5, 74.0});
+  shifts(posenc::numbers_of<posenc::half>{}, {0.0211, 0.0296, 0.0688, 0.199, 0.920});
+  shifts(posenc::numbers_of<bfloat16>{}, {0.166, 0.240, 0.637, 1.81, 5.85});
+  shifts(posenc::q8_0{}, {0.525, 0.746, 2.02, 7.88, 18.2});
+  shifts(posenc::u8_per_head{}, {0.591, 0.836, 1.98, 5.84, 11.0});
+  shifts(posenc::int8_per_head{}, {0.634, 0.918, 2.39, 9.70, 18.9});
+  shifts(posenc::int8_static{4.5f / 127}, {1.013, 1.44, 5.29, 36.1, 36.0});
+  shifts(posenc::q4_0{}, {8.57, 11.7, 34.7, 131, 120});
+  shifts(posenc::int4_per_head{}, {10.1, 13.8, 43.5, 193, 151});
+  shifts(posenc::int4_static{0.35f}, {11.0, 14.5, 50.7, 140, 112});
+  shifts(posenc::e4m3::of_scale(1.0f / 64), {2.66, 3.55, 10.9, 81.5, 74.0});
   shifts(posenc::e4m3::of_scale(1.0f / 64, posenc::e4m3_rounding::towards_zero),
-         {5.07, 9.20, 99.0, 98.6});
+         {5.07, 9.20, 39.4, 99.0, 98.6});
 }
 
 // LongRoPE's switch from its short to its long factors, on a live cache: as if the keys had been
@@ -135,6 +142,9 @@ TEST(moved_keys, have_the_bits_of_separate_calls_in_every_format) {
   moves_as_separate_calls(posenc::numbers_of<bfloat16>{});
   moves_as_separate_calls(posenc::u8_per_head{});
   moves_as_separate_calls(posenc::q8_0{posenc::q8_0_writer::avx2});
+  moves_as_separate_calls(posenc::q4_0{});
+  moves_as_separate_calls(posenc::int4_per_head{});
+  moves_as_separate_calls(posenc::int4_static{0.6f});
   moves_as_separate_calls(posenc::int8_per_head{});
   moves_as_separate_calls(posenc::int8_static{4.5f / 127});
   moves_as_separate_calls(posenc::e4m3::of_scale(1.0f / 64));

@@ -13,7 +13,9 @@
 #include "cache/codes.hpp"
 #include "numbers.hpp"
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "rejects.hpp"
 
 namespace of_heads_in_format {
@@ -90,6 +92,9 @@ void keeps_each_head_where_it_is(F const& format) {
 TEST(heads_in_format, keeps_each_head_where_it_is) {
   keeps_each_head_where_it_is(u8_per_head{});
   keeps_each_head_where_it_is(q8_0{});
+  keeps_each_head_where_it_is(posenc::q4_0{});
+  keeps_each_head_where_it_is(posenc::int4_per_head{});
+  keeps_each_head_where_it_is(posenc::int4_static{0.1f});
   keeps_each_head_where_it_is(int8_per_head{});
   keeps_each_head_where_it_is(posenc::int8_static{0.01f});
   keeps_each_head_where_it_is(posenc::e4m3{});
@@ -165,6 +170,8 @@ void is_at_strides_as_in_a_page(F const& format) {
 TEST(heads_in_format, are_at_strides_as_in_a_page) {
   is_at_strides_as_in_a_page(u8_per_head{});
   is_at_strides_as_in_a_page(q8_0{});
+  is_at_strides_as_in_a_page(posenc::q4_0{});
+  is_at_strides_as_in_a_page(posenc::int4_per_head{});
   is_at_strides_as_in_a_page(int8_per_head{});
   is_at_strides_as_in_a_page(posenc::numbers_of<posenc::bfloat16>{});
   is_at_strides_as_in_a_page(signs{});

@@ -116,13 +116,14 @@ posenc1_cache cache(FuzzedDataProvider& in, arena& memory, shape const& s, posen
     if (s.tokens != 0) std::memcpy(at, slots.data(), s.tokens * sizeof(std::int64_t));
     c.slots = reinterpret_cast<std::int64_t const*>(at);
   }
-  if (format >= POSENC1_FORMAT_INT8_STATIC && format <= POSENC1_FORMAT_E4M3_TRUNCATED)
+  if ((format >= POSENC1_FORMAT_INT8_STATIC && format <= POSENC1_FORMAT_E4M3_TRUNCATED) ||
+      format == POSENC1_FORMAT_INT4_STATIC)
     c.scale = in.ConsumeBool() ? 0.02 : 0;
   return c;
 }
 
 posenc1_format any_format(FuzzedDataProvider& in) {
-  auto const n = few(in, 0, 12);
+  auto const n = few(in, 0, 15);
   return static_cast<posenc1_format>(n == 0 ? 0 : n + 1);
 }
 std::size_t any_dim(FuzzedDataProvider& in, posenc1_format a, posenc1_format b) {
@@ -130,7 +131,10 @@ std::size_t any_dim(FuzzedDataProvider& in, posenc1_format a, posenc1_format b) 
     return a == x || a == y || b == x || b == y;
   };
   if (is(POSENC1_FORMAT_DEEPSEEK_V4, POSENC1_FORMAT_DEEPSEEK_V4_CPU)) return 64 * few(in, 2, 3);
-  if (is(POSENC1_FORMAT_Q8_0, POSENC1_FORMAT_Q8_0_AVX2)) return 32 * few(in, 1, 3);
+  if (is(POSENC1_FORMAT_Q8_0, POSENC1_FORMAT_Q8_0_AVX2) ||
+      is(POSENC1_FORMAT_Q4_0, POSENC1_FORMAT_Q4_0))
+    return 32 * few(in, 1, 3);
+  if (is(POSENC1_FORMAT_INT4_PER_HEAD, POSENC1_FORMAT_INT4_STATIC)) return 2 * few(in, 1, 35);
   return few(in, 1, 70);
 }
 
@@ -145,13 +149,13 @@ double wild_number(FuzzedDataProvider& in) {
 }
 template <class Enum>
 void set_wild(FuzzedDataProvider& in, Enum& code) {
-  auto const bits = in.ConsumeBool() ? in.ConsumeIntegral<std::uint32_t>() | 0x10
-                                     : static_cast<std::uint32_t>(few(in, 0, 15));
+  auto const bits = in.ConsumeBool() ? in.ConsumeIntegral<std::uint32_t>() | 0x20
+                                     : static_cast<std::uint32_t>(few(in, 0, 31));
   std::memcpy(&code, &bits, sizeof bits);
 }
 template <class Enum>
 void set_unknown(FuzzedDataProvider& in, Enum& code) {
-  auto const bits = in.ConsumeIntegral<std::uint32_t>() | 0x10;
+  auto const bits = in.ConsumeIntegral<std::uint32_t>() | 0x20;
   std::memcpy(&code, &bits, sizeof bits);
 }
 void break_cache(FuzzedDataProvider& in, posenc1_cache& c, std::size_t tokens) {

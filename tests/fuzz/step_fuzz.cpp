@@ -15,7 +15,9 @@
 
 #include "must.hpp"
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate_in_tasks.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -119,7 +121,7 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   FuzzedDataProvider in(data, size);
-  switch (in.ConsumeIntegralInRange(0, 6)) {
+  switch (in.ConsumeIntegralInRange(0, 9)) {
     case 0:
       write_in(posenc::u8_per_head{}, 16, in);
       break;
@@ -137,6 +139,15 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
       break;
     case 5:
       write_in(posenc::deepseek_v4{}, 64, in);
+      break;
+    case 6:
+      write_in(posenc::q4_0{}, 32, in);
+      break;
+    case 7:
+      write_in(posenc::int4_per_head{}, 16, in);
+      break;
+    case 8:
+      write_in(posenc::int4_static{0.1f}, 16, in);
       break;
     default:
       write_in(posenc::numbers_of<posenc::bfloat16>{}, 16, in);

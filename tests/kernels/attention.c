@@ -212,7 +212,7 @@ static void test_refusals(void) {
  * that have both slots. */
 
 enum {
-  FORMATS = 14,
+  FORMATS = 17,
   VIEW = FORMATS,
   CACHED = 150,
   CACHE_PAGES = 12,
@@ -231,7 +231,10 @@ struct cached {
 /* Tails of every register where the format has such heads. */
 static size_t dim_of_format(int format, size_t otherwise) {
   if (format == POSENC1_FORMAT_DEEPSEEK_V4 || format == POSENC1_FORMAT_DEEPSEEK_V4_CPU) return 128;
-  return format == POSENC1_FORMAT_Q8_0 || format == POSENC1_FORMAT_Q8_0_AVX2 ? 96 : otherwise;
+  if (format == POSENC1_FORMAT_Q8_0 || format == POSENC1_FORMAT_Q8_0_AVX2 ||
+      format == POSENC1_FORMAT_Q4_0)
+    return 96;
+  return format > POSENC1_FORMAT_Q4_0 ? otherwise / 2 * 2 : otherwise;
 }
 
 /* Strided: pages backwards, heads outside tokens, scales elsewhere, all at an odd address. */
@@ -260,6 +263,7 @@ static void encode(struct cached* c, int format, size_t dim, int strided, int sa
                              .page_tokens = CACHE_PAGE};
   if (format >= POSENC1_FORMAT_INT8_STATIC && format <= POSENC1_FORMAT_E4M3_TRUNCATED)
     c->cache.scale = 0.046875;
+  if (format == POSENC1_FORMAT_INT4_STATIC) c->cache.scale = 0.25;
   if (strided) {
     ptrdiff_t const head = (ptrdiff_t)bytes * CACHE_PAGE, page = KV_HEADS * head;
     c->cache.data = (char*)c->codes + 1 + (CACHE_PAGES - 1) * page;

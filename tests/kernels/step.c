@@ -3,7 +3,7 @@
 #include "numbers.h"
 
 enum { TOKENS = 6, HEADS = 3, DIM = 128, PAIRS = 24, PAGES = 3, PAGE = 4, SLOTS = PAGES * PAGE };
-enum { FORMATS = 14, HEAD_BYTES = DIM * 4, ROOM = SLOTS * HEADS * HEAD_BYTES };
+enum { FORMATS = 17, HEAD_BYTES = DIM * 4, ROOM = SLOTS * HEADS * HEAD_BYTES };
 
 static int64_t const slots[TOKENS] = {7, -1, 0, 3, 11, 8};
 static int64_t const positions[TOKENS] = {0, 3, 70, -5, 1000, 12};
@@ -101,6 +101,47 @@ static size_t plain_encode(int format, float const* x, unsigned char* to, size_t
       *scales = 2;
       return n;
     }
+    case POSENC1_FORMAT_Q4_0:
+      for (size_t g = 0; g < DIM; g += 32) {
+        float extreme = 0;
+        for (size_t i = 0; i < 32; ++i)
+          if (fabsf(x[g + i]) > fabsf(extreme)) extreme = x[g + i];
+        float const d = extreme / -8, inverse = d == 0 ? 0 : 1 / d;
+        set_number(to + n, POSENC1_F16, 0, d), n += 2;
+        for (size_t i = 0; i < 16; ++i) {
+          int of_two[2];
+          for (size_t high = 0; high < 2; ++high) {
+            float volatile const product = x[g + i + 16 * high] * inverse;
+            of_two[high] = (int)fminf(product + 8.5f, 15);
+          }
+          to[n++] = (unsigned char)(of_two[0] | of_two[1] << 4);
+        }
+      }
+      return n;
+    case POSENC1_FORMAT_INT4_PER_HEAD: {
+      float const scale = fmaxf((top - bottom) / 15, 1e-6f), inverse = 1 / scale,
+                  zero = floorf(fminf(fmaxf(-bottom / scale + 0.5f, 0), 15));
+      for (size_t i = 0; i < DIM; ++i) {
+        float const sum = fminf(fmaxf(fmaf(x[i], inverse, zero) + 0.5f, 0), 15);
+        if (i % 2 == 0)
+          to[n] = (unsigned char)sum;
+        else
+          to[n] = (unsigned char)(to[n] | (int)sum << 4), ++n;
+      }
+      uint32_t bits;
+      memcpy(&bits, &scale, 4), bits = (bits & ~15u) | (uint32_t)zero;
+      *scales = put(to + n, &bits, 4);
+      return n;
+    }
+    case POSENC1_FORMAT_INT4_STATIC:
+      for (size_t i = 0; i < DIM; ++i) {
+        int const code = (int)fminf(fmaxf(rintf(x[i] * (1 / (float)tensor_scale)), -8), 7) + 8;
+        if (i % 2 == 0)
+          to[n] = (unsigned char)code;
+        else
+          to[n] = (unsigned char)(to[n] | code << 4), ++n;
+      }
+      return n;
     default:
       for (size_t i = 0; i < DIM; ++i) {
         set_number(to + n, (posenc1_type)format, 0, x[i]), n += sizes[format];
@@ -133,6 +174,19 @@ static double plain_decode(int format, unsigned char const* codes, unsigned char
     case POSENC1_FORMAT_DEEPSEEK_V4_CPU:
       if (dim >= 64) return number_at(codes + 64, POSENC1_BF16, dim - 64);
       return ldexp(e4m3_number(codes[dim]), scales[0] - 127);
+    case POSENC1_FORMAT_Q4_0:
+      codes += dim / 32 * 18;
+      return ((codes[2 + dim % 16] >> dim % 32 / 16 * 4 & 15) - 8) *
+             number_at(codes, POSENC1_F16, 0);
+    case POSENC1_FORMAT_INT4_PER_HEAD: {
+      uint32_t bits;
+      memcpy(&bits, scales, 4);
+      int const code = codes[dim / 2] >> dim % 2 * 4 & 15, of_zero = (int)(bits & 15);
+      bits &= ~15u, memcpy(&scale, &bits, 4);
+      return (code - of_zero) * (double)scale;
+    }
+    case POSENC1_FORMAT_INT4_STATIC:
+      return ((codes[dim / 2] >> dim % 2 * 4 & 15) - 8) * tensor_scale;
     default:
       return number_at(codes, (posenc1_type)format, dim);
   }
@@ -159,6 +213,12 @@ static double step_of(int format, double x, double most) {
     case POSENC1_FORMAT_DEEPSEEK_V4:
     case POSENC1_FORMAT_DEEPSEEK_V4_CPU: /* rounded to bfloat16 first */
       return fabs(x) / 15.9 + most * 0x1p-14 + fabs(x) * 0x1p-8;
+    case POSENC1_FORMAT_Q4_0: /* a whole step opposite the extreme */
+      return most / 8 * 1.01;
+    case POSENC1_FORMAT_INT4_PER_HEAD:
+      return 2 * most / 15 * 1.01;
+    case POSENC1_FORMAT_INT4_STATIC:
+      return fmax(tensor_scale * 0.51, fabs(x) - 7 * tensor_scale);
     default:
       return fabs(x) * roundoff[format];
   }

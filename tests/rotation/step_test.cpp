@@ -14,7 +14,9 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -130,6 +132,8 @@ TEST(step, writes_the_bytes_that_separate_passes_write) {
   };
   in_types(u8_per_head{});
   in_types(q8_0{});
+  in_types(posenc::q4_0{});
+  in_types(posenc::int4_per_head{});
   in_types(posenc::e4m3::of_scale(0.02f));
   setting s;
   writes_what_separate_passes_write<float, halves, halves>(int8_per_head{}, s, 64,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "numbers.hpp"
 #include "rejects.hpp"
 #include "score/rows.hpp"
@@ -57,6 +58,24 @@ TEST(query_profiles, is_added_in_double_and_rounded_once) {
                 tolerance::of_storing<float>(sum) + most * 0x1p-48)
         << s;
   }
+}
+
+/// With what a call gives beside the query.
+struct with_side {
+  query_profiles of;
+  std::vector<float> r;
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    auto with = row;
+    with.query_side = r;
+    of.adjust_scores(with);
+  }
+};
+
+TEST(query_profiles, obeys_the_laws_of_its_site) {
+  laws::obey("2 profiles of 100 distances",
+             with_side{query_profiles(numbers::random<float>(200), 2), {0.5f, -2}}, 2,
+             laws::of_distance | laws::added);
 }
 
 TEST(query_profiles, refuses_what_does_not_fit) {

@@ -42,15 +42,10 @@ template <class Lanes>
 /// x[i] = (code i - zero) scale.
 inline void read_neighbours(std::byte const* from, std::span<float> x, float zero,
                             float scale) noexcept {
-  std::size_t i = 0;
-  auto const read = [&]<class Lanes>(Lanes) POSENC_INLINED {
-    for (; x.size() - i >= Lanes::size; i += Lanes::size)
-      Lanes::store(x.data() + i, product(neighbours_from<Lanes>(from, i, zero), scale));
-  };
-  if constexpr (several_lanes<code_lanes>) read(code_lanes());
-  read(one_lane<float>());
+  in_lanes(x.size(), [&]<class Lanes>(Lanes, std::size_t i) POSENC_INLINED {
+    Lanes::store(x.data() + i, product(neighbours_from<Lanes>(from, i, zero), scale));
+  });
 }
-
 /// The nearest integer, ties up, within [0, 15].
 template <class Number>
 [[gnu::always_inline]] inline auto nearest_nibble(Number const& x) noexcept {
@@ -126,17 +121,18 @@ struct int4_per_head {
 ///     code = 8 + x (1 / scale), to the nearest, ties to even, within [-8, 7];
 ///     read as (code - 8) scale
 ///
-/// (head_dim + 1) / 2 bytes, the last 4 bits of an odd head 8. A scale of 0 writes as 1 does, and
-/// reads 0. NaN gives 15 or 0, by its sign. (Of a scale per channel, multiply keys by 1 / scale
-/// before and queries by it, values by 1 / scale before and outputs by it, with a scale of 1 here.)
+/// head_dim / 2 bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 15 or 0, by its sign.
+/// MLAS's scales per channel have the same bytes: with a scale of 1 here, multiply keys and values
+/// by 1 / scale before they are stored, queries and outputs by scale.
 struct int4_static {
   float scale = 1;  ///< of the tensor
 
-  /// Of a head. Throws unless the scale is finite and not negative.
+  /// Of a head. Throws unless the scale is finite and not negative, and head_dim even.
   std::size_t bytes(std::size_t head_dim) const {
     detail::require(is_finite(scale) && scale >= 0,
                     "int4_static: the scale must be finite and not negative, got ", scale);
-    return (head_dim + 1) / 2;
+    detail::require(head_dim % 2 == 0, "int4_static: head_dim must be even, got ", head_dim);
+    return head_dim / 2;
   }
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
@@ -149,8 +145,6 @@ struct int4_static {
       return integers(nearest - integers(detail::nearest_of_0 - 8));
     };
     detail::write_nibbles(head.size() / 2, to, detail::neighbours(head.data()), code);
-    if (head.size() % 2 != 0)
-      to[head.size() / 2] = static_cast<std::byte>(0x80 | code(head.back()));
   }
   /// Reads a head.
   void decode(std::byte const* from, std::span<float> head) const noexcept {

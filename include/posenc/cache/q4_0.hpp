@@ -72,7 +72,7 @@ struct q4_0 {
  private:
   static constexpr std::size_t of_group = 2 + group / 2;
 
-  // The sign of the first number of the largest magnitude, of 0 plus.
+  // The first number of the largest magnitude; +0 of zeros.
   static float extreme_of(float const* x) noexcept {
     auto const magnitude = [](float y) { return detail::bit_cast<std::uint32_t>(y) << 1; };
     float extreme = 0;

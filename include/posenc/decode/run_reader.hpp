@@ -60,14 +60,12 @@ void for_runs(std::size_t tokens, auto const& act) {
   }
 }
 
-/// How heads stored as numbers S, or in a format S, are read: in registers, or decoded to memory
-/// a block at a time.
+/// How heads of numbers S, or in a format S, are read: in registers, or decoded to memory before.
 template <class S>
 struct head_codes {
   using element = S;
   static constexpr bool has_factors = false, decodes = false;
-  [[gnu::always_inline]] static auto load(S const* head, std::size_t i,
-                                          std::size_t j = 0) noexcept {
+  [[gnu::always_inline]] static auto load(S const* head, std::size_t i, std::size_t j) noexcept {
     return lanes<S>::load(head + i + j);
   }
   static auto load_one(S const* head, std::size_t i) noexcept {
@@ -79,11 +77,9 @@ requires loads_registers<F, lanes<float>>
 struct head_codes<F> {
   using element = std::byte;
   static constexpr bool decodes = false, has_factors = requires { &F::factor; };
-  // i: a multiple of more than j, so that compilers see which dims share a scale.
   [[gnu::always_inline]] static auto load(std::byte const* head, std::size_t i,
-                                          std::size_t j = 0) noexcept {
-    return F::template load<lanes<float>>(
-        head, requires { F::group; } ? i | j : i + j);
+                                          std::size_t j) noexcept {
+    return F::template load<lanes<float>>(head, i | j);  // i + j: 2^n > j divides i
   }
   static float load_one(std::byte const* head, std::size_t i) noexcept {
     return F::template load<one_lane<float>>(head, i);

@@ -109,12 +109,14 @@ static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, si
                    size_t n) {
   char const* const stored = text("keys", "f32");
   size_t const kv_heads = size("kv_heads", 2), count = tokens * kv_heads * dim;
-  posenc1_format const format = strcmp(stored, "q8_0") == 0 ? POSENC1_FORMAT_Q8_0
-                                : strcmp(stored, "int8_per_head") == 0
-                                    ? POSENC1_FORMAT_INT8_PER_HEAD
-                                : strcmp(stored, "u8_per_head") == 0 ? POSENC1_FORMAT_U8_PER_HEAD
-                                : strcmp(stored, "cached_f16") == 0  ? POSENC1_FORMAT_F16
-                                                                     : POSENC1_FORMAT_F32;
+  posenc1_format const format =
+      strcmp(stored, "q8_0") == 0            ? POSENC1_FORMAT_Q8_0
+      : strcmp(stored, "q4_0") == 0          ? POSENC1_FORMAT_Q4_0
+      : strcmp(stored, "int4_per_head") == 0 ? POSENC1_FORMAT_INT4_PER_HEAD
+      : strcmp(stored, "int8_per_head") == 0 ? POSENC1_FORMAT_INT8_PER_HEAD
+      : strcmp(stored, "u8_per_head") == 0   ? POSENC1_FORMAT_U8_PER_HEAD
+      : strcmp(stored, "cached_f16") == 0    ? POSENC1_FORMAT_F16
+                                             : POSENC1_FORMAT_F32;
   if (format == POSENC1_FORMAT_F32) {
     *heads = (posenc1_heads){.data = numbers(type_of(stored), count, n), .type = type_of(stored)};
     return;
@@ -131,7 +133,8 @@ static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, si
   posenc1_step const step = {.values = {.from = {.data = numbers(POSENC1_F32, count, n)},
                                         .to_cache = *cache,
                                         .heads = kv_heads,
-                                        .head_dim = dim},
+                                        .head_dim = dim,
+                                        .hadamard = size("hadamard", 0)},
                              .tokens = tokens};
   if (tokens != 0) MUST_WORK(posenc1_write_step(&step, 0, 1));
 }
@@ -192,6 +195,7 @@ static struct batch batch_of_case(void) {
         .profiles = {is("profiles") ? numbers(POSENC1_F32, 3 * 20, 12) : NULL,
                      is("profiles") ? 3 : 0, is("profiles") ? 20 : 0,
                      is("profiles") ? numbers(POSENC1_F32, queries * heads * 3, 13 + n) : NULL}};
+    MUST_WORK(posenc1_hadamard(&a->queries, queries, heads, dim, size("hadamard", 0)));
     source(&a->keys, &a->key_cache, tokens, dim, 2 + n);
     source(&a->values, &a->value_cache, tokens, value_dim, 3 + n);
     if (*text("first", "") != 0) {

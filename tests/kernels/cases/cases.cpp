@@ -16,7 +16,9 @@
 
 #include "posenc/attention/call.hpp"
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -175,7 +177,9 @@ struct source {
       if constexpr (scaled_format<Stored>) of_head += format.scale_bytes(dim);
       memory.resize(pages * page_tokens * heads * of_head);
       heads_view<Stored, in_pages> const cache(format, memory.data(), shape, slots);
-      auto const all = numbers<float>(tokens * heads * dim, n);
+      auto all = numbers<float>(tokens * heads * dim, n);
+      if (c.is("hadamard"))
+        hadamard(heads_view(all.data(), {tokens, heads, dim}), c.size("hadamard", 0));
       for (std::size_t t = 0; t < tokens; ++t)
         for (std::size_t h = 0; h < heads; ++h)
           cache.write(t, h, std::span(all).subspan((t * heads + h) * dim, dim));
@@ -208,6 +212,8 @@ std::uint64_t run(one_case const& c, Encoding const& encoding) {
     auto& s = all[b];
     auto const tokens = lengths[b];
     s.q = numbers<Number>(queries * heads * dim, 1 + 10 * b);
+    if (c.is("hadamard"))
+      hadamard(heads_view(s.q.data(), {queries, heads, dim}), c.size("hadamard", 0));
     s.o.resize(queries * heads * value_dim);
     if (!c.text("first").empty()) {
       for (std::size_t t = 0; t < queries; ++t)
@@ -297,6 +303,8 @@ std::uint64_t of(one_case const& c) {
   if (type == "bf16") return with_rules<bfloat16, bfloat16>(c);
   if (keys == "q8_0" && c.is("dots")) return with_rules<float, dot_products<q8_0>>(c);
   if (keys == "q8_0") return with_rules<float, q8_0>(c);
+  if (keys == "q4_0") return with_rules<float, q4_0>(c);
+  if (keys == "int4_per_head") return with_rules<float, int4_per_head>(c);
   if (keys == "int8_per_head") return with_rules<float, int8_per_head>(c);
   if (keys == "u8_per_head") return with_rules<float, u8_per_head>(c);
   if (keys == "cached_f16") return with_rules<float, numbers_of<half>>(c);
