@@ -324,13 +324,17 @@ void add_attention(report& r) {
     add_decode(r, decode, "int8_per_head", keys, posenc::int8_per_head{});
     add_decode(r, decode, "e4m3", keys, posenc::e4m3::of_scale(0.01f));
   }
-  auto const* const steps =
-      r.add(table{.path = "attention/steps",
-                  .title = "Attention of steps of several queries, heads, sequences",
-                  .note = "ns per query, head and key; 32 heads of 128 dims over 8 of keys and "
-                          "values, or over 2. The limit is the multiply-adds of both products. "
-                          "4 sequences have a quarter of the keys each, in one call.",
-                  .shows = cells::cost});
+  auto const* const steps = r.add(
+      table{.path = "attention/steps",
+            .title = "Attention of steps of several queries, heads, sequences",
+            .note = "ns per query, head and key; 32 heads of 128 dims over 8 of keys and "
+                    "values, or over 2. The limit is the multiply-adds of both products. "
+                    "4 sequences have a quarter of the keys each, in one call.",
+            .shows = cells::cost,
+            .on_page = {{"half, 16 heads per kv head", "a step of half, 16 heads per kv head"},
+                        {"half, 4 queries", "a step of half, 4 queries"},
+                        {"half, 8 queries", "a step of half, 8 queries"},
+                        {"half, 4 sequences", "a step of half, 4 sequences"}}});
   for (auto const keys : {std::size_t{4096}, std::size_t{16384}}) {
     add_steps<posenc::bfloat16>(r, steps, "bfloat16", keys);
     add_steps<posenc::half>(r, steps, "half", keys);
