@@ -210,6 +210,27 @@ class Caches(unittest.TestCase):
         self.assertEqual(posenc.format_bytes("int4_per_head", 128), (64, 4))
         self.assertEqual(posenc.format_bytes("int4_static", 128), (64, 0))
 
+    def test_are_transformed_and_move(self):
+        x = numpy.random.default_rng(8).standard_normal((2, 6, 3, 96)).astype(numpy.float32)
+        matrix = numpy.array([[(-1) ** (i & j).bit_count() for j in range(32)] for i in range(32)]) / 32 ** 0.5
+        wanted = (x.reshape(2, 6, 3, 3, 32).astype(float) @ matrix).reshape(x.shape)
+        padded = numpy.zeros((2, 6, 4, 96), numpy.float32)[:, :, :3]
+        padded[:] = x
+        self.assertIs(posenc.hadamard(padded), padded)
+        numpy.testing.assert_allclose(padded, wanted, 0, 1e-6)
+        numpy.testing.assert_allclose(posenc.hadamard(padded), x, 0, 2e-6)
+        halves = posenc.hadamard(x.astype(numpy.float16), 32)
+        numpy.testing.assert_allclose(halves, wanted, 0, 4e-3)
+        f = posenc.frequencies(rotary_dim=64, base=10000)
+        cache = posenc.Cache("f32", 2, 3, 3, 96)
+        posenc.write_step(f.rows([7] * 6), keys=posenc.StepHeads(x[0], cache=cache, hadamard=32))
+        posenc.write_step(f.rows([-7] * 6), keys=posenc.StepHeads(cache, from_hadamard=32, hadamard="largest"))
+        numpy.testing.assert_allclose(posenc.read_cache(cache), wanted[0], 0, 3e-6)
+        with self.assertRaisesRegex(posenc.Error, "power of two, at most 4096, that divides head_dim 96, got 64"):
+            posenc.hadamard(x, 64)
+        with self.assertRaisesRegex(posenc.Error, "keys: the block .* divides head_dim 96, got 3"):
+            posenc.write_step(f.rows([7] * 6), keys=posenc.StepHeads(x[0], hadamard=3))
+
     def test_errors_change_nothing(self):
         f = posenc.frequencies(rotary_dim=64, base=10000)
         rows, x = f.rows([0, 1]), numpy.ones((2, 1, 64), numpy.float32)

@@ -55,7 +55,7 @@ _CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
 _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
                  "adaptive": 5}
 _BOTH_WAYS = None, "image", "image_within_window", "prefix"
-_LAST_DIMS = _LARGEST_BLOCK = ctypes.c_size_t(-1).value
+_LAST_DIMS = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
 
@@ -411,16 +411,11 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     return target
 
 
-def _block(where, block):
-    """Of a transform: None is none, 0 the largest."""
-    return 0 if block is None else _count(where, "block", block) or _LARGEST_BLOCK
-
-
-def hadamard(array, block=0, *, type=None):
+def hadamard(array, block="largest", *, type=None):
     """Transforms each block of dims of heads, [..., tokens, heads, head_dim] of any strides, in
     place, by an orthonormal Walsh-Hadamard matrix, and returns them; once more undoes it. For
     queries against keys that write_step has stored so, and outputs of such values. block: a power
-    of two that divides head_dim; 0: the largest. bfloat16 is uint16 with type="bf16"."""
+    of two that divides head_dim; or 0 for none. bfloat16 is uint16 with type="bf16"."""
     where = "hadamard"
     view = _heads(array, type, "halves", "array", where)[0]
     if not array.flags.writeable:
@@ -488,13 +483,13 @@ class StepHeads:
     stay in place. eps, weight, norm (rms, l2), after, eps_place (inside, outside, at_least),
     plus_one: a norm of each head. scale: after the rotation. rounding: where an engine rounds to
     bfloat16 (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face). hadamard,
-    from_hadamard: blocks as hadamard() takes them, at last and, if the source is stored so, first;
+    from_hadamard: blocks as of hadamard(), at last and, where the source is stored so, first;
     cached keys that move have both."""
 
     def __init__(self, source, *, type=None, layout="halves", first_dim=0, out=None, out_layout=None,
                  cache=None, slots=None, source_slots=None, eps=0.0, weight=None, norm="rms",
                  after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None,
-                 hadamard=None, from_hadamard=None):
+                 hadamard=0, from_hadamard=0):
         where, h = "write_step", _StepHeads()
         self._kept = [source, out, cache, weight]
         if isinstance(source, Cache):

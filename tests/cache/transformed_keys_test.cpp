@@ -10,7 +10,9 @@
 
 #include "cache/cached_keys.hpp"
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/hadamard.hpp"
@@ -92,6 +94,11 @@ TEST(transformed_keys, have_the_errors_of_their_encodings) {
   drifts("int8", posenc::int8_per_head{}, 1, {0.634, 0.843, 3.16, 18.95},
          {0.666, 0.944, 2.16, 6.49});
   drifts("int8", posenc::int8_per_head{}, 30, {2.20, 2.57, 8.08, 25.1}, {0.431, 0.606, 1.39, 4.15});
+  drifts("q4_0", posenc::q4_0{}, 1, {8.57, 10.1, 25.4, 120}, {8.75, 12.3, 28.6, 87.1});
+  drifts("q4_0", posenc::q4_0{}, 8, {14.5, 16.6, 45.3, 135}, {7.96, 11.2, 26.3, 82.8});
+  drifts("q4_0", posenc::q4_0{}, 30, {13.2, 14.0, 28.6, 92.6}, {5.49, 7.29, 19.8, 115});
+  drifts("int4", posenc::int4_per_head{}, 1, {10.1, 11.7, 35.3, 151}, {10.1, 14.5, 36.0, 179});
+  drifts("int4", posenc::int4_per_head{}, 30, {18.7, 19.7, 42.6, 402}, {6.82, 9.65, 39.8, 209});
   auto const e4m3 = posenc::e4m3::of_scale(1.0f / 64);
   drifts("e4m3", e4m3, 1, {2.66, 3.17, 9.31, 74.0}, {2.65, 3.76, 8.88, 26.6});
   drifts("e4m3", e4m3, 8, {28.0, 28.6, 34.9, 67.9}, {2.70, 3.74, 8.84, 26.5});
@@ -158,6 +165,8 @@ TEST(transformed_keys, move_as_in_separate_calls_in_every_format) {
   moves_as_separate_calls(posenc::numbers_of<posenc::bfloat16>{}, 64);
   moves_as_separate_calls(posenc::u8_per_head{}, 0);
   moves_as_separate_calls(posenc::q8_0{posenc::q8_0_writer::avx2}, 32);
+  moves_as_separate_calls(posenc::q4_0{}, 0);
+  moves_as_separate_calls(posenc::int4_per_head{}, 64);
   moves_as_separate_calls(posenc::int8_per_head{}, 0);
   moves_as_separate_calls(posenc::int8_static{4.5f / 127}, 2);
   moves_as_separate_calls(posenc::e4m3::of_scale(1.0f / 64), 0);

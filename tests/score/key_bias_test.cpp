@@ -46,13 +46,11 @@ oracle::wide product(std::span<double const> q, std::span<float const> b, freque
       sum += static_cast<oracle::wide>(q[dim]) * static_cast<oracle::wide>(b[dim]);
   for (std::size_t i = 0; i < f.pairs(); ++i) {
     auto const at = positions[axes == nullptr ? 0 : axes->axis(i)];
-    auto const angle =
-        at * (static_cast<oracle::wide>(f.inv_freq()[i]) + static_cast<oracle::wide>(f.rest()[i]));
-    auto const frequency =
-        static_cast<oracle::wide>(f.inv_freq()[i]) + static_cast<oracle::wide>(f.rest()[i]);
     auto const x = first_dim + Layout::x_index(i, f.pairs()),
                y = first_dim + Layout::y_index(i, f.pairs());
-    auto const [c, s] = oracle::direction_at(at, frequency);
+    auto const [c1, s1] = oracle::direction_at(at, static_cast<oracle::wide>(f.inv_freq()[i]));
+    auto const [c2, s2] = oracle::direction_at(at, static_cast<oracle::wide>(f.rest()[i]));
+    auto const c = c1 * c2 - s1 * s2, s = s1 * c2 + c1 * s2;
     auto const bx = static_cast<oracle::wide>(b[x]), by = static_cast<oracle::wide>(b[y]);
     sum += static_cast<oracle::wide>(f.attention_factor()) *
            (static_cast<oracle::wide>(q[x]) * (bx * c - by * s) +
@@ -62,7 +60,7 @@ oracle::wide product(std::span<double const> q, std::span<float const> b, freque
 }
 
 /// What a sum is off by: of the largest that it could be, the roundings of a and b, of cosines and
-/// of a sum of `dims` products, each twice for the halves of a block; and an oracle's angle.
+/// of a sum of `dims` products, each twice for the halves of a block; and of the phase.
 template <class T>
 double tolerance_of(std::span<double const> q, std::span<float const> b, double factor,
                     double score, double position) {
@@ -73,7 +71,7 @@ double tolerance_of(std::span<double const> q, std::span<float const> b, double 
         most += std::abs(q[i] * static_cast<double>(b[j])) * factor;
   auto const roundings = static_cast<double>(q.size()) + 8;
   return most * (roundings * tolerance::unit_roundoff<T>() + 4 * tolerance::of_cosine<T>() +
-                 (std::abs(position) + 4) * static_cast<double>(oracle::wide_epsilon)) +
+                 tolerance::of_phase(position)) +
          (std::abs(score) + most) * 2 * tolerance::unit_roundoff<T>();
 }
 
@@ -91,7 +89,7 @@ void is_right(frequencies const& f, std::size_t head_dim, rotary_block block,
   key_bias<Layout> const e(b, kv_heads, heads, f, block);
   auto const query = numbers::random<T>(head_dim, 9);
   auto const scores = numbers::random<T>(keys.size(), 10);
-  for (std::size_t const head : {0, 1, 4, 5}) {
+  for (std::size_t const head : {0u, 1u, 4u, 5u}) {
     auto actual = scores;
     posenc::adjust_scores(
         e,
@@ -115,7 +113,11 @@ void is_right(frequencies const& f, std::size_t head_dim, rotary_block block,
 
 TEST(key_bias, adds_the_product_of_the_query_with_the_rotated_bias) {
   std::vector<std::int64_t> const apart{7, 0, 3, 4, 5, -1, 511, 512, 512, 100'000, -700, 64, 63};
-  for (auto const& keys : {counted(0, 1300), counted(-70, 140), counted(131'071, 3), apart}) {
+  auto const last = std::numeric_limits<std::int64_t>::max();
+  auto ends = counted(last - 70, 70);  // of int64
+  for (auto const p : counted(-last - 1, 70)) ends.push_back(p);
+  ends.push_back(last);
+  for (auto const& keys : {counted(0, 1300), counted(-70, 140), counted(131'071, 3), apart, ends}) {
     numbers::in_float_and_double([&]<class T>() {
       is_right<halves, T>(geometric(32, 1e4), 32, rotary_block::first(), keys);
       is_right<interleaved, T>(geometric(16, 500.0), 40, rotary_block::last(), keys);
@@ -244,6 +246,11 @@ TEST(key_bias, bad_settings_are_rejected) {
   });
   key_bias<halves> const on_axes(std::vector<float>(32), 2, 4, f, contiguous_axes({4, 4}),
                                  axis_positions(2, std::vector{0, 1}), 0);
+  key_bias<halves> const later(std::vector<float>(32), 2, 4, f, contiguous_axes({4, 4}),
+                               axis_positions(2, std::vector{0, 1}), 2);
+  auto const most = std::numeric_limits<std::int64_t>::max();
+  says("key_bias: an index plus delta must fit int64, got 9223372036854775806 plus 2",
+       [&] { rows::adjusted<float>(later, {0}, 0, 0, {most - 1}, std::vector<float>(16)); });
   says("key_bias: an index must not be negative, got -1",
        [&] { rows::adjusted<float>(on_axes, {0}, 0, 0, {-1}, std::vector<float>(16)); });
 }

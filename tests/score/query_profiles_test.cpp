@@ -62,7 +62,6 @@ TEST(query_profiles, is_added_in_double_and_rounded_once) {
 
 /// With what a call gives beside the query.
 struct with_side {
-  static constexpr bool is_bias = true;
   query_profiles of;
   std::vector<float> r;
   template <class T>

@@ -42,15 +42,10 @@ template <class Lanes>
 /// x[i] = (code i - zero) scale.
 inline void read_neighbours(std::byte const* from, std::span<float> x, float zero,
                             float scale) noexcept {
-  std::size_t i = 0;
-  auto const read = [&]<class Lanes>(Lanes) POSENC_INLINED {
-    for (; i + Lanes::size <= x.size(); i += Lanes::size)
-      Lanes::store(x.data() + i, product(neighbours_from<Lanes>(from, i, zero), scale));
-  };
-  if constexpr (several_lanes<code_lanes>) read(code_lanes());
-  read(one_lane<float>());
+  in_lanes(x.size(), [&]<class Lanes>(Lanes, std::size_t i) POSENC_INLINED {
+    Lanes::store(x.data() + i, product(neighbours_from<Lanes>(from, i, zero), scale));
+  });
 }
-
 /// The nearest integer, ties up, within [0, 15].
 template <class Number>
 [[gnu::always_inline]] inline auto nearest_nibble(Number const& x) noexcept {

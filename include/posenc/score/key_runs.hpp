@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -45,8 +47,12 @@ class key_runs {
   /// Throws if a key has no position.
   void check(positions_view keys) const {
     if (!positions_) return;
-    for (auto const index : keys)
+    for (auto const index : keys) {
       require(index >= 0, "key_bias: an index must not be negative, got ", index);
+      if constexpr (std::integral<P>)
+        require(delta_ <= 0 || index <= std::numeric_limits<P>::max() - delta_,
+                "key_bias: an index plus delta must fit int64, got ", index, " plus ", delta_);
+    }
   }
 
   place at(std::int64_t key) const noexcept {
@@ -67,7 +73,7 @@ class key_runs {
       auto const most = std::min(keys.size(), length - offset);
       auto count = most;
       if (!follow_one_another(keys.first(most)))
-        for (count = 1; keys[count] == keys[count - 1] + 1;) ++count;
+        for (count = 1; is_next(keys[count - 1], keys[count]);) ++count;
       return {
           {static_cast<P>(static_cast<std::int64_t>(position - offset))}, {true}, offset, count};
     }
@@ -79,7 +85,7 @@ class key_runs {
       bool follows = true;
       for (std::size_t axis = 0; axis < axes_; ++axis) {
         moves[axis] = next[axis] != last[axis];
-        follows &= !moves[axis] || next[axis] == last[axis] + 1;
+        follows &= !moves[axis] || is_next(last[axis], next[axis]);
       }
       if (!follows || (result.count > 1 && moves != result.moves)) break;
       result.moves = moves, last = next;
@@ -88,6 +94,13 @@ class key_runs {
   }
 
  private:
+  static bool is_next(auto a, auto b) noexcept {
+    if constexpr (std::integral<decltype(a)>)
+      return static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a) == 1;
+    else
+      return b == a + 1;
+  }
+
   std::optional<axis_positions<P>> positions_;
   P delta_ = 0;
   std::size_t axes_ = 1;

@@ -133,7 +133,8 @@ static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, si
   posenc1_step const step = {.values = {.from = {.data = numbers(POSENC1_F32, count, n)},
                                         .to_cache = *cache,
                                         .heads = kv_heads,
-                                        .head_dim = dim},
+                                        .head_dim = dim,
+                                        .hadamard = size("hadamard", 0)},
                              .tokens = tokens};
   if (tokens != 0) MUST_WORK(posenc1_write_step(&step, 0, 1));
 }
@@ -194,6 +195,7 @@ static struct batch batch_of_case(void) {
         .profiles = {is("profiles") ? numbers(POSENC1_F32, 3 * 20, 12) : NULL,
                      is("profiles") ? 3 : 0, is("profiles") ? 20 : 0,
                      is("profiles") ? numbers(POSENC1_F32, queries * heads * 3, 13 + n) : NULL}};
+    MUST_WORK(posenc1_hadamard(&a->queries, queries, heads, dim, size("hadamard", 0)));
     source(&a->keys, &a->key_cache, tokens, dim, 2 + n);
     source(&a->values, &a->value_cache, tokens, value_dim, 3 + n);
     if (*text("first", "") != 0) {

@@ -177,7 +177,9 @@ struct source {
       if constexpr (scaled_format<Stored>) of_head += format.scale_bytes(dim);
       memory.resize(pages * page_tokens * heads * of_head);
       heads_view<Stored, in_pages> const cache(format, memory.data(), shape, slots);
-      auto const all = numbers<float>(tokens * heads * dim, n);
+      auto all = numbers<float>(tokens * heads * dim, n);
+      if (c.is("hadamard"))
+        hadamard(heads_view(all.data(), {tokens, heads, dim}), c.size("hadamard", 0));
       for (std::size_t t = 0; t < tokens; ++t)
         for (std::size_t h = 0; h < heads; ++h)
           cache.write(t, h, std::span(all).subspan((t * heads + h) * dim, dim));
@@ -210,6 +212,8 @@ std::uint64_t run(one_case const& c, Encoding const& encoding) {
     auto& s = all[b];
     auto const tokens = lengths[b];
     s.q = numbers<Number>(queries * heads * dim, 1 + 10 * b);
+    if (c.is("hadamard"))
+      hadamard(heads_view(s.q.data(), {queries, heads, dim}), c.size("hadamard", 0));
     s.o.resize(queries * heads * value_dim);
     if (!c.text("first").empty()) {
       for (std::size_t t = 0; t < queries; ++t)

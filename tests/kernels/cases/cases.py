@@ -139,6 +139,8 @@ def run(c, threads):
     lengths = [int(n) for n in c.fields.get("lengths", str(c.number("tokens", 37))).split(",")]
     most = max(lengths)
     q = numpy.stack([stored(numbers(queries * heads * dim, 1 + 10 * b), kind).reshape(queries, heads, dim) for b in range(len(lengths))])
+    if c.number("hadamard"):
+        posenc.hadamard(q, c.number("hadamard"), type="bf16" if kind == "bf16" else None)
     slots, there, sources, exact = None, numpy.ones((len(lengths), most), bool), [], []
     for n, of in ((2, dim), (3, value_dim)):
         each = [numbers(length * kv_heads * of, n + 10 * b).reshape(length, kv_heads, of) for b, length in enumerate(lengths)]
@@ -156,7 +158,8 @@ def run(c, threads):
             slots[b, :length] = sum(pages[:b]) * PAGE + (pages[b] - 1 - t // PAGE) * PAGE + t % PAGE
             if c.number("slots"):
                 slots[b, 5::6] = -1
-            posenc.write_step(values=posenc.StepHeads(x.astype(numpy.float32), cache=cache, slots=slots[b, :length]))
+            posenc.write_step(values=posenc.StepHeads(x.astype(numpy.float32), cache=cache, slots=slots[b, :length],
+                                                     hadamard=c.number("hadamard")))
         there = slots >= 0
         sources.append(cache)
         exact.append([posenc.read_cache(cache, s[:length]).astype(float) for s, length in zip(slots, lengths)])
