@@ -83,7 +83,7 @@ class step {
   // Heads of a token to the target.
   template <class X>
   void take(std::size_t token, std::size_t head, std::size_t count, X const* from,
-            std::ptrdiff_t stride) noexcept {
+            std::ptrdiff_t stride) {
     if constexpr (!changes && std::same_as<X, real>) {
       if (heads_.scale() == 1 && stays()) return write(token, head, count, from, stride);
     }
