@@ -43,10 +43,10 @@ std::string percent(double part) {
 
 void print(std::ostream& out, std::vector<outcome> const& all) {
   out << charts::cell("format", 16) << charts::cell("as in", 14) << charts::cell("bytes", 8)
-      << charts::cell("ns", 7) << charts::cell("error", 11) << charts::cell("moved", 11) << '\n';
+      << charts::cell("ns", 9) << charts::cell("error", 11) << charts::cell("moved", 11) << '\n';
   for (auto const& o : all)
     out << charts::cell(o.format, 16) << charts::cell(o.engine, 14)
-        << charts::cell(rounded(o.bytes, 0), 8) << charts::cell(rounded(o.nanoseconds, 0), 7)
+        << charts::cell(rounded(o.bytes, 0), 8) << charts::cell(rounded(o.nanoseconds, 0), 9)
         << charts::cell(percent(o.error), 11) << charts::cell(percent(o.moved), 11) << '\n';
 }
 
