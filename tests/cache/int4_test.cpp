@@ -111,7 +111,10 @@ TEST(int4_per_head, cuts_numbers_of_one_sign_to_15_steps_from_0) {
   for (auto& x : head) x = -x;
   EXPECT_EQ(zero_of(encode(int4_per_head{}, head)), 15);
   for (auto const x : through(int4_per_head{}, head)) EXPECT_NEAR(x, -1.5f, 1.5f * 0x1p-18f);
-  std::vector<float> const large{3e38f, 2.9e38f};  // x / scale is not below 512
+  // x / scale is beyond the integers.
+  for (auto const x : through(int4_per_head{}, std::vector<float>(34, 1e4f)))
+    EXPECT_NEAR(x, 15e-6f, 15e-6f * 0x1p-18f);
+  std::vector<float> const large{3e38f, 2.9e38f};
   for (auto const x : through(int4_per_head{}, large)) EXPECT_NEAR(x / 1e37f, 1, 0x1p-18f);
 }
 

@@ -74,7 +74,7 @@ struct head_block {
   [[gnu::always_inline]] auto load(std::size_t s, std::size_t i, std::size_t j) const noexcept {
     return codes::load(heads[s], scales_of(s), i, j);
   }
-  auto load_one(std::size_t s, std::size_t i) const noexcept {
+  [[gnu::always_inline]] auto load_one(std::size_t s, std::size_t i) const noexcept {
     return codes::load_one(heads[s], scales_of(s), i);
   }
   /// Prefetches Numbers numbers, from number i on, of the later head of token s.
