@@ -49,8 +49,11 @@
 //     sums of int8 added as integers 0.92, 0.98; registers without masks, pointers that move from
 //       head to head: 0.97 each; outputs level or 1.08
 // On a Zen 4, of a step of 16384 keys, rows per kv head read in place / in panels of 512 keys: half
-// 16 rows 0.61 to 0.63, 32 rows 0.67, 64 rows 1.0; q8_0 16 rows 0.75, 32 rows 0.5. Where no CPU
-// converts halves (SSE2), panels from 9 rows on are 0.7 to 0.85 of a packed copy of the cache.
+// 16 rows 0.61 to 0.63, 32 rows 0.67, 64 rows 1.0; q8_0 16 rows 0.75, 32 rows 0.5; 64 rows of 4096
+// keys 1.05. On a Xeon (Emerald Rapids), on 1, 8, 16 threads: half 16 rows 0.61, 0.70, 0.88, 32
+// rows 0.88, 1.02, 1.37, 64 rows of 4096 keys 1.18, 1.31, 1.27; q8_0 16 rows 0.65, 0.86, 1.01, 32
+// rows 0.95, 1.32, 1.40, 64 rows of 4096 keys 1.40, 1.63, 1.67: so up to 32 are in place. Where no
+// CPU converts halves (SSE2), panels from 9 rows on are 0.7 to 0.85 of a packed copy of the cache.
 // A prompt's panels, of causal floats: made for each block of queries 1.09 of the time, for each
 // four 1.05, six 1.03, eight 1.02; parts of 1024 keys for 512: 0.98 to 0.99, twice the memory.
 #include "posenc/attention/attention.hpp"
@@ -74,6 +77,7 @@
 #include "cache.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
@@ -317,17 +321,22 @@ void add_attention(report& r) {
     add_decode<posenc::bfloat16>(r, decode, "bfloat16", keys);
     add_decode<posenc::half>(r, decode, "half", keys);
     add_decode(r, decode, "q8_0", keys, posenc::q8_0{});
+    add_decode(r, decode, "q4_0", keys, posenc::q4_0{});
     add_decode(r, decode, "u8_per_head", keys, posenc::u8_per_head{});
     add_decode(r, decode, "int8_per_head", keys, posenc::int8_per_head{});
     add_decode(r, decode, "e4m3", keys, posenc::e4m3::of_scale(0.01f));
   }
-  auto const* const steps =
-      r.add(table{.path = "attention/steps",
-                  .title = "Attention of steps of several queries, heads, sequences",
-                  .note = "ns per query, head and key; 32 heads of 128 dims over 8 of keys and "
-                          "values, or over 2. The limit is the multiply-adds of both products. "
-                          "4 sequences have a quarter of the keys each, in one call.",
-                  .shows = cells::cost});
+  auto const* const steps = r.add(
+      table{.path = "attention/steps",
+            .title = "Attention of steps of several queries, heads, sequences",
+            .note = "ns per query, head and key; 32 heads of 128 dims over 8 of keys and "
+                    "values, or over 2. The limit is the multiply-adds of both products. "
+                    "4 sequences have a quarter of the keys each, in one call.",
+            .shows = cells::cost,
+            .on_page = {{"half, 16 heads per kv head", "a step of half, 16 heads per kv head"},
+                        {"half, 4 queries", "a step of half, 4 queries"},
+                        {"half, 8 queries", "a step of half, 8 queries"},
+                        {"half, 4 sequences", "a step of half, 4 sequences"}}});
   for (auto const keys : {std::size_t{4096}, std::size_t{16384}}) {
     add_steps<posenc::bfloat16>(r, steps, "bfloat16", keys);
     add_steps<posenc::half>(r, steps, "half", keys);

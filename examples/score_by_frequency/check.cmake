@@ -49,7 +49,7 @@ expect(0 out "f32.gguf: llama, ${of_heads}, 64 dims rotate, interleaved, rule de
 file(STRINGS check.csv csv)
 list(GET csv 0 header)
 list(GET csv 225 row)
-if(NOT header STREQUAL "layer,head,key_head,pair,inv_freq,query_norm,key_norm,share" OR NOT row MATCHES "^1,3,1,0,1,0[.]2[0-9]+,0[.]5[0-9]+,0[.]05[0-9]+$")
+if(NOT header STREQUAL "layer,head,key_head,pair,inv_freq,query_norm,key_norm,key_bias,share" OR NOT row MATCHES "^1,3,1,0,1,0[.]2[0-9]+,0[.]5[0-9]+,0,0[.]05[0-9]+$")
   message(FATAL_ERROR "check.csv is ${header}, ${row}")
 endif()
 expect_files(check.csv 385 check.svg "Norms of queries, by layer.*a turn in 32 tokens.*a turn in the context, 4.1k.*Norms of keys.*layer 1, head 2: 87.6 %.*full colour: 15.5 %")
@@ -59,6 +59,11 @@ expect(0 out "q8_0.gguf: phi3, ${of_heads}, 64 dims rotate, halves.*${planted} 8
 expect(0 out "q4_k.gguf: stablelm, ${of_heads}, 16 dims rotate, halves.*${planted} 78.7 %" --weights "${models}/q4_k.gguf")
 expect(0 out "0 of 4 heads have most .*no candidate .* nearest is layer 0, head 1, with 19.9 %" --weights "${models}/f32.gguf" --layer 0)
 expect(0 out "1 of 4 heads has most .* layer 1, head 2, key head 1 87.6 %" --weights "${models}/f32.gguf" --layer 1 --context 64)
+# The bias of keys.
+expect(0 out "Keys have no bias: a cache has nothing to leave out" --weights "${models}/f32.gguf")
+expect(0 out "Keys have a bias, and no norm behind it.*Leaving it out would hardly help" --weights "${models}/f16.gguf")
+expect(0 out "layer, key head norm of a key q8_0 out q4_0 out outlying pairs 0, 1 [0-9.]+ 99.9 % .* 20 0, 0 0 0 % .*would help: errors of q8_0 keys would be [89][0-9] times smaller in layer 0, head 1, and 1 times in the median head" --weights "${models}/biased.gguf")
+expect(0 out "Keys have a bias, and a norm behind it: a cache cannot leave it out" --weights "${models}/normed.gguf")
 # A tensor of blocks as queries.
 expect(0 out "head_dim 64, .*means over 256 inputs" --q "${models}/q4_k.gguf:blk.0.attn_q.weight" --k "${models}/q4_k.gguf:blk.0.attn_k.weight" --head-dim 64)
 foreach(pair

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "keys_in_few_bits/errors.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/model/gguf.hpp"
@@ -32,8 +33,24 @@ std::string shown(std::vector<std::uint64_t> const& dims) {
   return text + "]";
 }
 
-// Of each row the root of its sum of squares.
-std::vector<double> row_norms(tensor_file& file, projection const& p) {
+// Of the rows of heads.
+struct projected_rows {
+  std::vector<double> norms;  // with bias and norm, the root of the sum of squares of each
+  std::vector<double> inner;  // the same without these, of inputs times the weights of their norm
+  std::vector<double> bias;   // empty: none
+};
+
+// The weights of the norm before a projection; empty if the file has none for each input.
+std::vector<double> input_weights(tensor_file& file, std::size_t layer, std::uint64_t inputs) {
+  auto const name = "blk." + std::to_string(layer) + ".attn_norm.weight";
+  std::vector<double> weights;
+  if (file.has(name) && file.tensor(name).dims == std::vector<std::uint64_t>{inputs})
+    file.rows(name, 0, 1,
+              [&](auto, auto const numbers) { weights.assign(numbers.begin(), numbers.end()); });
+  return weights;
+}
+
+projected_rows rows_of(tensor_file& file, projection const& p, std::size_t layer) {
   auto const rows = p.heads * p.head_dim;
   auto const refuse = [&](std::string const& name, std::string const& shape) {
     throw std::runtime_error(file.file() + ":" + name + ": must be " + shape + ", for " +
@@ -44,21 +61,28 @@ std::vector<double> row_norms(tensor_file& file, projection const& p) {
   auto const& dims = file.tensor(weight).dims;
   if (dims.size() != 2 || dims[1] != p.all_rows)
     refuse(weight, "[" + std::to_string(p.all_rows) + ", inputs]");
-  std::vector<double> result;
+  projected_rows found;
+  auto& result = found.norms;
+  auto const of_inputs = input_weights(file, layer, dims[0]);
   file.rows(weight, p.first_row, rows, [&](auto, auto const numbers) {
-    double sum = 0;
-    for (auto const x : numbers) sum += static_cast<double>(x) * static_cast<double>(x);
-    result.push_back(std::sqrt(sum));
+    double sum = 0, inner = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      auto const x = static_cast<double>(numbers[i]), w = of_inputs.empty() ? 1 : of_inputs[i];
+      sum += x * x, inner += x * x * w * w;
+    }
+    result.push_back(std::sqrt(sum)), found.inner.push_back(std::sqrt(inner));
   });
   if (file.has(bias)) {
     if (file.tensor(bias).dims != std::vector<std::uint64_t>{p.all_rows})
       refuse(bias, "[" + std::to_string(p.all_rows) + "]");
     file.rows(bias, 0, 1, [&](auto, auto const numbers) {
-      for (std::size_t i = 0; i < rows; ++i)
-        result[i] = std::hypot(result[i], static_cast<double>(numbers[p.first_row + i]));
+      for (std::size_t i = 0; i < rows; ++i) {
+        found.bias.push_back(static_cast<double>(numbers[p.first_row + i]));
+        result[i] = std::hypot(result[i], found.bias.back());
+      }
     });
   }
-  if (!file.has(p.norm)) return result;
+  if (!file.has(p.norm)) return found;
   // A norm of each head, with weights for one head or for each, or of all heads at once.
   std::vector<double> weights;
   file.rows(p.norm, 0, file.tensor(p.norm).dims.size() == 2 ? file.tensor(p.norm).dims[1] : 1,
@@ -74,7 +98,7 @@ std::vector<double> row_norms(tensor_file& file, projection const& p) {
     for (std::size_t i = first; i < first + group && sum > 0; ++i)
       result[i] *= weights[i % weights.size()] * std::sqrt(static_cast<double>(group) / sum);
   }
-  return result;
+  return found;
 }
 
 struct projected_norms {
@@ -83,14 +107,14 @@ struct projected_norms {
 };
 
 projected_norms norms_of(std::vector<double> const& rows, projection const& p,
-                         posenc::rotary_description const& rotary, posenc::frequencies const& f) {
+                         few_bits::head_rotation const& how) {
+  auto const& f = how.frequencies;
   posenc::heads_view const heads(rows.data(),
                                  {.tokens = 1, .heads = p.heads, .head_dim = p.head_dim});
-  auto const found =
-      std::visit([&]<class Layout>(
-                     Layout) { return posenc::norms_by_frequency<Layout>(heads, f, rotary.block); },
-                 rotary.layout);
-  auto const first = rotary.block.first_dim(p.head_dim, f.rotary_dim());
+  auto const found = std::visit(
+      [&]<class Layout>(Layout) { return posenc::norms_by_frequency<Layout>(heads, f, how.block); },
+      how.layout);
+  auto const first = how.block.first_dim(p.head_dim, f.rotary_dim());
   projected_norms result;
   for (std::size_t head = 0; head < p.heads; ++head) {
     auto& pairs = result.pairs.emplace_back();
@@ -117,6 +141,45 @@ std::size_t count_of(posenc::gguf_metadata const& header, std::string const& key
   return *count;
 }
 
+std::vector<bias_of_head> biases_of(projected_rows const& keys, projected_rows const& queries,
+                                    projection const& k, std::size_t group,
+                                    few_bits::head_rotation const& how, std::size_t context) {
+  auto const norms = norms_of(keys.bias, k, how), inner = norms_of(keys.inner, k, how);
+  std::vector<bias_of_head> result;
+  for (std::size_t head = 0; head < k.heads; ++head) {
+    few_bits::head_statistics of;
+    double squares = 0, of_x = 0;
+    for (std::size_t i = 0; i < k.head_dim; ++i) {
+      auto const row = head * k.head_dim + i;
+      of.bias.push_back(keys.bias[row]), of.keys.push_back(keys.inner[row]);
+      squares += keys.bias[row] * keys.bias[row], of_x += keys.inner[row] * keys.inner[row];
+      double square = 0;
+      for (std::size_t j = 0; j < group; ++j) {
+        auto const query_row = (head * group + j) * k.head_dim + i;
+        auto const b = queries.bias.empty() ? 0 : queries.bias[query_row];
+        square += b * b + queries.inner[query_row] * queries.inner[query_row];
+      }
+      of.queries.push_back(std::sqrt(square / static_cast<double>(group)));
+    }
+    bias_of_head found{norms.pairs[head], std::sqrt(squares), 0, {}, {}};
+    if (squares + of_x > 0) found.share = squares / (squares + of_x);
+    auto const limit = outlying_from * std::sqrt(2 * of_x / static_cast<double>(k.head_dim));
+    for (std::size_t pair = 0; pair < found.norms.size(); ++pair)
+      if (found.norms[pair] > limit) found.outlying.push_back(pair);
+    std::ranges::sort(found.outlying, std::ranges::greater{},
+                      [&](std::size_t pair) { return found.norms[pair]; });
+    if (k.head_dim % 32 == 0) {
+      few_bits::sampled_head const sampled(
+          of, how, {.tokens = 256, .queries = 1, .context = static_cast<std::int64_t>(context)});
+      for (auto const* const format : bias_formats)
+        for (auto const way : {few_bits::way::as_it_is, few_bits::way::bias_out})
+          found.ways.push_back(sampled.of(format, way).logit);
+    }
+    result.push_back(std::move(found));
+  }
+  return result;
+}
+
 layer_of_weights read_layer(tensor_file& file, posenc::layer_description const& kind,
                             std::string const& type, std::size_t layer, std::size_t context) {
   auto const& rotary = kind.rotary.front();
@@ -139,8 +202,10 @@ layer_of_weights read_layer(tensor_file& file, posenc::layer_description const& 
     q.all_rows = k.all_rows = query_rows + 2 * key_rows;
     k.first_row = query_rows;
   }
-  auto const queries = norms_of(row_norms(file, q), q, rotary, f);
-  auto const keys = norms_of(row_norms(file, k), k, rotary, f);
+  few_bits::head_rotation const how{f, rotary.layout, rotary.block};
+  auto const q_rows = rows_of(file, q, layer), k_rows = rows_of(file, k, layer);
+  auto const queries = norms_of(q_rows.norms, q, how);
+  auto const keys = norms_of(k_rows.norms, k, how);
 
   layer_of_weights result{
       layer, {f.inv_freq().begin(), f.inv_freq().end()}, queries.pairs, keys.pairs, {}};
@@ -160,6 +225,9 @@ layer_of_weights read_layer(tensor_file& file, posenc::layer_description const& 
     }
     result.heads.push_back(std::move(found));
   }
+  result.norm_behind = file.has(k.norm) || kind.key_norm.of > posenc::norm_scope::none;
+  if (!k_rows.bias.empty())
+    result.biases = biases_of(k_rows, q_rows, k, heads / key_heads, how, context);
   return result;
 }
 

@@ -21,11 +21,25 @@ struct head_of_weights {
   double whole;         ///< the share of pairs that turn within the context, with those
 };
 
+/// The bias of a head of keys.
+struct bias_of_head {
+  norms_of_head norms;       ///< of b
+  double norm, share;        ///< of all dims; its part of the mean square of a key
+  std::vector<double> ways;  ///< rms error of a logit, of each of bias_formats: as it is, bias out
+  std::vector<std::size_t> outlying;  ///< pairs that b lifts above W x, the largest first
+};
+/// In which a bias is tried.
+inline constexpr char const* bias_formats[]{"q8_0", "q4_0"};
+/// A pair of b is outlying where its norm is above so many times the root mean square of W x's.
+inline constexpr double outlying_from = 2;
+
 struct layer_of_weights {
   std::size_t layer;
   std::vector<double> inv_freq;              ///< of each pair
   std::vector<norms_of_head> queries, keys;  ///< [head]
   std::vector<head_of_weights> heads;
+  std::vector<bias_of_head> biases = {};  ///< [key head]; empty: keys have none
+  bool norm_behind = false;               ///< a norm of keys stands behind the bias
 
   /// How many pairs turn within so many tokens.
   std::size_t pairs_within(std::size_t tokens) const;
@@ -47,10 +61,12 @@ struct model_of_weights {
   head_of_weights const& at(place p) const { return layers[p.layer].heads[p.head]; }
 };
 
-/// All layers, or one. Frequencies, layout, rotary dims and head_dim are those that
-/// posenc::read_gguf finds; context: that of the file unless given. Reads the tensors blk.N.attn_q
-/// and attn_k, or attn_qkv, row by row. Throws std::runtime_error if a tensor is absent or has
-/// another shape than heads and dims give, as tensor_file does, and std::invalid_argument as
-/// posenc::read_gguf does.
+/// All layers, or one. Errors of a logit, see keys_in_few_bits, are of keys R(p) (W x + b) whose
+/// inputs are independent, of mean square 1 times the weights of the layer's norm, and of queries
+/// of the mean square that W and b give those that read the head. Frequencies, layout, rotary dims
+/// and head_dim are those that posenc::read_gguf finds; context: that of the file unless given.
+/// Reads the tensors blk.N.attn_q and attn_k, or attn_qkv, row by row. Throws std::runtime_error if
+/// a tensor is absent or has another shape than heads and dims give, as tensor_file does, and
+/// std::invalid_argument as posenc::read_gguf does.
 model_of_weights read_weights(std::string const& file, std::optional<std::size_t> context,
                               std::optional<std::size_t> layer);

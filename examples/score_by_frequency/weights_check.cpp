@@ -336,11 +336,11 @@ std::vector<std::vector<double>> norms_of(model const& m, planted const& p) {
 }
 
 gguf_writer settings_of(model const& m, std::uint32_t count = heads,
-                        std::uint32_t key_count = key_heads) {
+                        std::uint32_t key_count = key_heads, std::uint32_t blocks = layers) {
   std::string const type = m.architecture;
   gguf_writer out;
   out.set("general.architecture", m.architecture)
-      .set(type + ".block_count", std::uint32_t{layers})
+      .set(type + ".block_count", blocks)
       .set(type + ".context_length", std::uint32_t{4096})
       .set(type + ".embedding_length", std::uint32_t{inputs})
       .set(type + ".attention.key_length", std::uint32_t{head_dim})
@@ -409,6 +409,49 @@ void finds_the_planted_head(std::string const& folder, model const& m, coding co
   expect(off < 1e-11, std::string(c.name) +
                           ": norms and shares are those of the other program, off by " +
                           std::to_string(off * 1e12) + "e-12");
+}
+
+// One layer whose key head 1 has a bias in pair 20, 300 times what W x has there, inputs counting
+// twice by the weights of their norm; and the same with a norm of keys behind it.
+void finds_the_planted_bias(std::string const& folder, random_numbers& random) {
+  model const m{"qwen2", 32, false, false, true, false};
+  auto const q = plant(m, codings.front(), heads, 0, 1, random),
+             k = plant(m, codings.front(), key_heads, 0, 1, random);
+  double inner = 0;
+  for (std::size_t row = head_dim; row < 2 * head_dim; ++row)
+    for (auto const x : k.rows[row]) inner += 4 * x * x;
+  auto const unit = std::sqrt(inner / head_dim);
+  std::vector<float> bias(key_heads * head_dim);
+  bias[head_dim + 20] = static_cast<float>(240 * unit);
+  bias[head_dim + 52] = static_cast<float>(-180 * unit);
+  for (auto const* const name : {"biased", "normed"}) {
+    auto out = settings_of(m, heads, key_heads, 1);
+    out.tensor("blk.0.attn_q.weight", {inputs, heads * head_dim}, 0, q.data)
+        .tensor("blk.0.attn_k.weight", {inputs, key_heads * head_dim}, 0, k.data)
+        .tensor("blk.0.attn_k.bias", bias)
+        .tensor("blk.0.attn_norm.weight", std::vector<float>(inputs, 2.0f));
+    if (name == std::string("normed"))
+      out.tensor("blk.0.attn_k_norm.weight", std::vector<float>(head_dim, 1.0f));
+    write(folder + "/" + name + ".gguf", out.str());
+  }
+  auto const found = read_weights(folder + "/biased.gguf", {}, {}).layers.at(0).biases;
+  auto const near = [](double a, double b, double part) { return std::abs(a / b - 1) < part; };
+  expect(found.size() == key_heads && found[0].norm == 0 && found[0].outlying.empty(),
+         "head 0 has no bias");
+  expect(near(found[1].norm, 300 * unit, 1e-6) && near(found[1].norms[20], 300 * unit, 1e-6),
+         "the norm of the bias is 300");
+  expect(near(found[1].share, 90'000.0 / (90'000 + head_dim), 1e-6), "its part of a key");
+  expect(found[1].outlying == std::vector<std::size_t>{20}, "pair 20 is outlying");
+  // Codes of 300 cos and 300 sin, each the largest of 32: steps of 1 / 127, errors of a 12th of
+  // their squares.
+  double queries = 0;  // mean square of a dim, of both query heads of key head 1
+  for (std::size_t row = 2 * head_dim; row < 4 * head_dim; ++row)
+    for (auto const x : q.rows[row]) queries += 4 * x * x / (2 * head_dim);
+  auto const off = 300 * unit / 127 * std::sqrt(queries * 32 / 12 / head_dim);
+  expect(near(found[1].ways[0], off, 0.1), "the error of q8_0 is that of its step");
+  expect(found[1].ways[1] < found[1].ways[0] / 60 &&
+             near(found[1].ways[1], 0.0054 * unit * std::sqrt(queries), 0.15),
+         "with the bias out it is that of W x");
 }
 
 // ---- files that are wrong
@@ -492,5 +535,6 @@ int main(int argc, char** argv) {
     finds_the_planted_head(folder, models[i], codings[i], random);
   write_wrong_files(folder, llama, random);
   write_two_heads(folder, random);
+  finds_the_planted_bias(folder, random);
   return mistakes == 0 ? 0 : 1;
 }

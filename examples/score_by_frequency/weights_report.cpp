@@ -64,6 +64,66 @@ double mean_norm(std::vector<norms_of_head> const& heads, std::size_t pair) {
   return sum / static_cast<double>(heads.size());
 }
 
+// What biases of keys there are, and whether a cache should leave them out.
+void print_biases(std::ostream& out, model_of_weights const& m, int columns) {
+  auto const has_biases = [](layer_of_weights const& layer) { return !layer.biases.empty(); };
+  if (std::ranges::none_of(m.layers, has_biases)) {
+    charts::print_folded(out, "Keys have no bias: a cache has nothing to leave out.", columns);
+    return;
+  }
+  auto const has_norm = [](layer_of_weights const& layer) { return layer.norm_behind; };
+  if (std::ranges::any_of(m.layers, has_norm)) {
+    charts::print_folded(
+        out, "Keys have a bias, and a norm behind it: a cache cannot leave it out.", columns);
+    return;
+  }
+  struct head_of_keys {
+    std::size_t layer, head;
+    bias_of_head const* bias;
+    double gain;  // errors of the first format, as it is over bias out
+  };
+  std::vector<head_of_keys> all;
+  for (auto const& layer : m.layers)
+    for (std::size_t head = 0; head < layer.biases.size(); ++head) {
+      auto const& bias = layer.biases[head];
+      auto const gain = bias.ways.empty() || bias.ways[1] == 0 ? 1 : bias.ways[0] / bias.ways[1];
+      all.push_back({layer.layer, head, &bias, gain});
+    }
+  std::ranges::stable_sort(all, std::ranges::greater{}, &head_of_keys::gain);
+  charts::print_folded(out,
+                       "Keys have a bias, and no norm behind it. rms errors of a logit with it in "
+                       "the cache, and left out:",
+                       columns);
+  constexpr std::size_t most = 8, most_pairs = 3;
+  out << "  layer, key head" << charts::cell("norm", 8) << charts::cell("of a key", 10);
+  for (auto const* const format : bias_formats)
+    out << charts::cell(format, 8) << charts::cell("out", 8);
+  out << "  outlying pairs\n";
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
+    auto const& [layer, head, bias, gain] = all[i];
+    auto const name = "  " + std::to_string(layer) + ", " + std::to_string(head);
+    out << name << std::string(17 - std::min<std::size_t>(17, name.size()), ' ')
+        << charts::cell(compact(bias->norm), 8) << charts::cell(percent(bias->share), 10);
+    for (std::size_t way = 0; way < 2 * std::size(bias_formats); ++way)
+      out << charts::cell(bias->ways.empty() ? "-" : compact(bias->ways[way], 2), 8);
+    for (std::size_t pair = 0; pair < std::min(bias->outlying.size(), most_pairs); ++pair)
+      out << (pair == 0 ? "  " : " ") << bias->outlying[pair];
+    if (bias->outlying.size() > most_pairs) out << " +" << bias->outlying.size() - most_pairs;
+    out << '\n';
+  }
+  if (all.size() > most) out << "  and " << all.size() - most << " more, in --csv FILE\n";
+  auto const first = all.front().gain, median = all[all.size() / 2].gain;
+  charts::print_folded(
+      out,
+      first > 1.25 ? "Leaving it out (keys_in_few_bits) would help: errors of " +
+                         std::string(bias_formats[0]) + " keys would be " + compact(first, 2) +
+                         " times smaller in layer " + std::to_string(all.front().layer) +
+                         ", head " + std::to_string(all.front().head) + ", and " +
+                         compact(median, 2) + " times in the median head."
+                   : "Leaving it out would hardly help: it lies within what keys are anyway.",
+      columns);
+}
+
 constexpr double border = 28, small = 12;
 
 // Lines through a map, along the rows, where pairs no longer turn within so many tokens; rows_of:
@@ -175,6 +235,9 @@ void print(std::ostream& out, model_of_weights const& m, charts::terminal_style 
         {percent(head.fast)});
   }
   if (found.size() > most) out << "  and " << found.size() - most << " more, in --csv FILE\n";
+  out << '\n';
+  print_biases(out, m, style.columns);
+  out << '\n';
   charts::print_folded(out,
                        "By weights alone: inputs of W_q and W_k count as independent, of mean "
                        "square 1. Data may use a head otherwise.",
@@ -182,13 +245,15 @@ void print(std::ostream& out, model_of_weights const& m, charts::terminal_style 
 }
 
 void write_csv(std::ostream& out, model_of_weights const& m) {
-  out << "layer,head,key_head,pair,inv_freq,query_norm,key_norm,share\n";
+  out << "layer,head,key_head,pair,inv_freq,query_norm,key_norm,key_bias,share\n";
   char numbers[128];
   for (auto const& layer : m.layers) {
     for (auto const& head : layer.heads) {
       for (std::size_t i = 0; i < head.share.size(); ++i) {
-        std::snprintf(numbers, sizeof numbers, "%.9g,%.9g,%.9g,%.9g", layer.inv_freq[i],
-                      layer.queries[head.head][i], layer.keys[head.key_head][i], head.share[i]);
+        std::snprintf(numbers, sizeof numbers, "%.9g,%.9g,%.9g,%.9g,%.9g", layer.inv_freq[i],
+                      layer.queries[head.head][i], layer.keys[head.key_head][i],
+                      layer.biases.empty() ? 0 : layer.biases[head.key_head].norms[i],
+                      head.share[i]);
         out << layer.layer << ',' << head.head << ',' << head.key_head << ',' << i << ',' << numbers
             << '\n';
       }

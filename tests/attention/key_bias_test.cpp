@@ -13,10 +13,12 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/gradients.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/query_key/hadamard_transform.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/rows/rerotation.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
 
@@ -122,6 +124,24 @@ TEST(key_bias, of_scaled_queries_and_cached_keys_is_the_same) {
                         x.view(x.v, x.keys, x.kv_heads), bias)
                   .outputs,
               expected);
+}
+
+// R(p) W x has no bias in it, and moves as any key does: by a shift, and to other frequencies.
+TEST(key_bias, of_keys_that_moved_is_that_of_keys_at_their_new_positions) {
+  heads_with_bias x(3, 300);
+  auto const f = geometric(32, 1e4), other = linear(f, 4);
+  std::vector<std::int64_t> positions(x.keys), moved(x.keys), of_queries{500, 501, 502};
+  for (std::size_t i = 0; i < x.keys; ++i)
+    positions[i] = static_cast<std::int64_t>(i), moved[i] = positions[i] + 70;
+  attention_options options{.query_positions = of_queries, .key_positions = moved};
+  auto const expected = x.attended(x.whole, rope<halves>(other), options).outputs;
+  heads_view<double> const k(x.plain.data(), {x.keys, x.kv_heads, x.head_dim});
+  rotate<halves>(k, cos_sin_rows<double>(f, positions));
+  rotate<halves>(k, shift_rows<double>(f, std::vector<std::int64_t>(x.keys, 70)));
+  rotate<halves>(k, rerotation_rows<double>(f, other, moved));
+  options.keys_are_encoded = true;
+  key_bias<halves> const bias(x.bias, x.kv_heads, x.heads, other);
+  expect_near(x.attended(x.plain, scheme(rope<halves>(other), bias), options).outputs, expected);
 }
 
 TEST(key_bias, of_transformed_queries_and_keys_is_the_same) {

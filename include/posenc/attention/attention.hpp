@@ -82,7 +82,7 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 ///
 /// A block of queries attends to 512 keys at a time, and the rows are added up in the order of
 /// keys.
-/// **Few rows**, up to 64 per kv head (8 where the CPU does not convert the format's halves) of
+/// **Few rows**, up to 32 per kv head (8 where the CPU does not convert the format's halves) of
 /// keys that no site changes, read keys and values in place, as in decoding; **more** of them read
 /// panels of 512 keys, which blocks of up to 144 rows share, up to six at a time. Keys are split
 /// into up to 64 ranges where they are many beside the rows. Blocks, parts and ranges depend on the

@@ -49,9 +49,10 @@ struct kept_positions {
 ///
 /// outputs [queries][heads][value_dim]: heads of numbers, written once each. The views' memory and
 /// slots, the encoding, and what options and records view must outlive it. Nothing is allocated
-/// unless the encoding acts at site 2 here, or the options have positions, chunks or packed
-/// sequences. Throws std::invalid_argument as attention() does; and unless outputs have a place for
-/// each query and head, and share no byte with queries, keys and values.
+/// unless the encoding acts at site 2 here, the options have positions, chunks or packed sequences,
+/// or, in attend, products of codes are asked for. Throws std::invalid_argument as attention()
+/// does; and unless outputs have a place for each query and head, and share no byte with queries,
+/// keys and values.
 template <class Q, class K, class V, class O, class Encoding>
 class attention_call : detail::kept_positions, public detail::checked_call<Q, K, V, O, Encoding> {
   static_assert(attended_queries<Q> || any_heads<Q>);

@@ -34,7 +34,7 @@ concept chooses_format = requires(Heads const& heads) {
 /// pay.
 template <std::floating_point T, class Heads>
 std::size_t most_rows_in_place(Heads const& heads) noexcept {
-  std::size_t most = 64;
+  std::size_t most = 32;
   if constexpr (chooses_format<Heads>) {
     visit_format(heads, [&](auto const& in_format) { most = most_rows_in_place<T>(in_format); });
   } else if constexpr (!std::same_as<element_of<Heads>, T> &&

@@ -42,15 +42,10 @@ template <class Lanes>
 /// x[i] = (code i - zero) scale.
 inline void read_neighbours(std::byte const* from, std::span<float> x, float zero,
                             float scale) noexcept {
-  std::size_t i = 0;
-  auto const read = [&]<class Lanes>(Lanes) POSENC_INLINED {
-    for (; i + Lanes::size <= x.size(); i += Lanes::size)
-      Lanes::store(x.data() + i, product(neighbours_from<Lanes>(from, i, zero), scale));
-  };
-  if constexpr (several_lanes<code_lanes>) read(code_lanes());
-  read(one_lane<float>());
+  in_lanes(x.size(), [&]<class Lanes>(Lanes, std::size_t i) POSENC_INLINED {
+    Lanes::store(x.data() + i, product(neighbours_from<Lanes>(from, i, zero), scale));
+  });
 }
-
 /// The nearest integer, ties up, within [0, 15].
 template <class Number>
 [[gnu::always_inline]] inline auto nearest_nibble(Number const& x) noexcept {
@@ -117,6 +112,16 @@ struct int4_per_head {
     auto const bits = detail::number_at<std::uint32_t>(scales);
     detail::read_neighbours(from, head, static_cast<float>(bits & 15u),
                             detail::bit_cast<float>(bits & 0xffff'fff0u));
+  }
+  /// Numbers from dim i on.
+  template <class Lanes>
+  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
+                                                            std::byte const* scales,
+                                                            std::size_t i) noexcept {
+    auto const bits = detail::number_at<std::uint32_t>(scales);
+    return detail::read_nibbles<Lanes>(
+        detail::load_nibbles<Lanes>(head, i), false, static_cast<float>(bits & 15u),
+        typename Lanes::number(detail::bit_cast<float>(bits & 0xffff'fff0u)));
   }
 };
 

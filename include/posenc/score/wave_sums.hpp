@@ -25,8 +25,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 ///     at m - j - 1/2    sum a c - b s           position to m
 ///
 /// so that 64 positions take as many multiply-adds as 32, and cosines are computed once for all.
-inline constexpr std::size_t half_block = 32, block_length = 2 * half_block, blocks = 8,
-                             stretch_length = blocks * block_length;
+inline constexpr std::size_t half_block = 32, block_length = 2 * half_block, block_count = 8,
+                             stretch_length = block_count * block_length;
 
 /// c and s of every pair, exact and rounded once: [pairs][2][half_block].
 class wave_table {
@@ -58,20 +58,21 @@ class wave_table {
   std::vector<float> floats_;
 };
 
-/// At most 64 pairs of those that a wave_table has, and what turns them to the middles of blocks.
+/// At most 64 pairs of those that a wave_table has, and what turns them to the middles of
+/// block_count.
 class wave_sums {
  public:
   static constexpr std::size_t most = 64;
   using numbers = std::array<double, most>;  ///< one for each of these pairs, then 0
 
   wave_sums(frequencies const& f, std::span<std::size_t const> pairs)
-      : pairs_(pairs.begin(), pairs.end()), turns_(blocks * 2 * most) {
-    std::array<double, blocks> middles;
-    for (std::size_t block = 0; block < blocks; ++block)
+      : pairs_(pairs.begin(), pairs.end()), turns_(block_count * 2 * most) {
+    std::array<double, block_count> middles;
+    for (std::size_t block = 0; block < block_count; ++block)
       middles[block] = static_cast<double>(block * block_length + half_block) - 0.5;
-    std::vector<double> rows(blocks * 2 * f.pairs());
+    std::vector<double> rows(block_count * 2 * f.pairs());
     row_maker(f.with_attention_factor(1)).write(middles, rows.data());
-    for (std::size_t row = 0; row < 2 * blocks; ++row)
+    for (std::size_t row = 0; row < 2 * block_count; ++row)
       for (std::size_t i = 0; i < pairs_.size(); ++i)
         turns_[row * most + i] = rows[row * f.pairs() + pairs_[i]];
   }
@@ -88,7 +89,7 @@ class wave_sums {
     auto const last = first + scores.size();
     for (auto block = first / block_length; block * block_length < last; block += at_once) {
       for (std::size_t k = 0; k < at_once; ++k)
-        turn(std::min(block + k, blocks - 1), a, b, cosines[k].data(), sines[k].data());
+        turn(std::min(block + k, block_count - 1), a, b, cosines[k].data(), sines[k].data());
       multiply(table, cosines, sines, sums);
       for (std::size_t k = 0; k < at_once; ++k) {
         auto const begin = (block + k) * block_length, from = std::max(begin, first),

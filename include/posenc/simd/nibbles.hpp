@@ -14,21 +14,27 @@ POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
+/// Calls act(Lanes(), i) for `count` things, Lanes::size at a time: registers, then the rest.
+[[gnu::always_inline]] inline void in_lanes(std::size_t count, auto const& act) noexcept {
+  // As counts: g++ warns of a tail that begins where the registers end.
+  auto const rest = several_lanes<code_lanes> ? count % code_lanes::size : count,
+             whole = count - rest;
+  if constexpr (several_lanes<code_lanes>) {
+    for (std::size_t i = 0; i < whole; i += code_lanes::size) act(code_lanes(), i);
+  }
+  for (std::size_t i = 0; i < rest; ++i) act(one_lane<float>(), whole + i);
+}
+
 /// to[i] = low | high << 4, of the codes of {low, high} = two(Lanes(), i), the numbers of `bytes`
 /// bytes from the i-th on. code: of a number or a register, within [0, 15].
 [[gnu::always_inline]] inline void write_nibbles(std::size_t bytes, std::byte* to, auto const& two,
                                                  auto const& code) noexcept {
-  std::size_t i = 0;
-  auto const write = [&]<class Lanes>(Lanes) POSENC_INLINED {
-    for (; i + Lanes::size <= bytes; i += Lanes::size) {
-      auto const [low, high] = two(Lanes(), i);
-      auto const first = bits_as<std::uint32_t>(code(low)),
-                 second = bits_as<std::uint32_t>(code(high));
-      store_codes(to + i, first | (second << 4));
-    }
-  };
-  if constexpr (several_lanes<code_lanes>) write(code_lanes());
-  write(one_lane<float>());
+  in_lanes(bytes, [&]<class Lanes>(Lanes, std::size_t i) POSENC_INLINED {
+    auto const numbers = two(Lanes(), i);
+    auto const low = bits_as<std::uint32_t>(code(numbers.first)),
+               high = bits_as<std::uint32_t>(code(numbers.second));
+    store_codes(to + i, low | (high << 4));
+  });
 }
 
 /// Codes i, i + 1 ... of a head whose byte j has codes 2 j and 2 j + 1, the low one first:
