@@ -72,7 +72,7 @@ class Frequencies(unittest.TestCase):
         self.assertEqual((f.chunk, f.cap, f.sinks, f.both_ways), (None, None, False, None))
         self.assertIs(f.key_bias_is_separable, False)
         self.assertIs(posenc.frequencies(MODELS / "qwen2.5-7b.json").key_bias_is_separable, True)
-        self.assertIsNone(posenc.frequencies(MODELS / "baichuan2-13b.json").key_bias_is_separable)
+        self.assertIsNone(posenc.frequencies(MODELS / "mimo-v2-flash.json").key_bias_is_separable)
         self.assertAlmostEqual(f.inv_freq[-1], 500000.0 ** (-63 / 64) / 8, places=20)
         sliding = posenc.frequencies(MODELS / "gemma-3-27b.json", layer=0)
         self.assertEqual((sliding.window, sliding.ahead, sliding.both_ways), (1024, 1, "image_within_window"))
