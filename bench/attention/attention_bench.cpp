@@ -77,6 +77,7 @@
 #include "cache.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
@@ -320,6 +321,7 @@ void add_attention(report& r) {
     add_decode<posenc::bfloat16>(r, decode, "bfloat16", keys);
     add_decode<posenc::half>(r, decode, "half", keys);
     add_decode(r, decode, "q8_0", keys, posenc::q8_0{});
+    add_decode(r, decode, "q4_0", keys, posenc::q4_0{});
     add_decode(r, decode, "u8_per_head", keys, posenc::u8_per_head{});
     add_decode(r, decode, "int8_per_head", keys, posenc::int8_per_head{});
     add_decode(r, decode, "e4m3", keys, posenc::e4m3::of_scale(0.01f));

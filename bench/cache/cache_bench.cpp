@@ -47,6 +47,7 @@
 
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -208,6 +209,7 @@ void add_formats(report& r, table const* t, std::string const& from) {
   add_step<S>(r, t, from + " to u8", posenc::u8_per_head{});
   add_step<S>(r, t, from + " to int8", posenc::int8_per_head{});
   add_step<S>(r, t, from + " to q8_0", posenc::q8_0{});
+  add_step<S>(r, t, from + " to q4_0", posenc::q4_0{});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q4_0.hpp"
 #include "posenc/core/require.hpp"
@@ -59,7 +60,8 @@ std::vector<named_format> const formats{named<posenc::numbers_of<posenc::half>>(
                                         named<posenc::q8_0>("q8_0"),
                                         named<posenc::u8_per_head>("u8"),
                                         named<posenc::int8_per_head>("int8"),
-                                        named<posenc::q4_0>("q4_0")};
+                                        named<posenc::q4_0>("q4_0"),
+                                        named<posenc::int4_per_head>("int4")};
 
 named_format const& format_of(std::string const& name) {
   auto const found = std::ranges::find(formats, name, &named_format::name);

@@ -28,7 +28,7 @@ void expect_near(double found, double wanted, std::string const& what) {
 
 few_bits::kind_settings settings() {
   few_bits::kind_settings s;
-  s.sample.tokens = 1000, s.sample.queries = 4;
+  s.sample.tokens = 1000, s.sample.queries = 2;
   return s;
 }
 

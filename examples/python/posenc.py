@@ -435,6 +435,11 @@ def _named(where, what, names, value):
     return names[value]
 
 
+def _block(where, hadamard):
+    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
+    return _LAST_DIMS if hadamard == "largest" else _count(where, "hadamard", hadamard)
+
+
 def format_bytes(format, head_dim):
     """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
     where, codes, scales = "format_bytes", _size(), _size()

@@ -1,7 +1,7 @@
 # Runs the program as people would, rightly and wrongly. Run with cmake -P and PROGRAM.
 include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
 
-expect(0 out "f32 all 2048 .* bf16 vLLM 1024 .* q8_0 llama.cpp 544 .* u8 OpenVINO 544 .* int8 vLLM 528 .* e4m3 vLLM 512 .* deepseek-v4 vLLM, sglang 584 .*q8_0 takes 27 % of the bytes of float, .* E4M3 that is truncated, not rounded, is off by [0-9.]+ times"
+expect(0 out "f32 all 2048 .* bf16 vLLM 1024 .* q8_0 llama.cpp 544 .* u8 OpenVINO 544 .* int8 vLLM 528 .* e4m3 vLLM 512 .* deepseek-v4 vLLM, sglang 584 .*q8_0 takes 27 % of the bytes of float, .* E4M3 that is truncated, not rounded, is off by [0-9.]+ times as much. Keys of a projection with a bias of 300 in one pair: left out of the cache"
   --csv check.csv --svg check.svg)
 
 # Errors of outputs: between these, in 1e-9 of them, before and after the shift.
@@ -27,8 +27,10 @@ expect_error(int8 0.002 0.01 0.012)
 expect_error(int8-static 0.005 0.02 0.02)
 expect_error(e4m3 0.01 0.05 0.06)
 expect_error(e4m3-truncated 0.03 0.12 0.14)
+expect_error(q8_0-biased 0.03 1 1)
+expect_error(q8_0-bias-out 0.002 0.01 0.012)
 expect_error(deepseek-v4 0.01 0.05 0.05)
-expect_files(check.csv 11 check.svg "What an 8-bit cache costs.*q8_0, 544 bytes")
+expect_files(check.csv 13 check.svg "What an 8-bit cache costs.*q8_0, 544 bytes")
 
 expect(0 out "q8_0" --format q8_0 --seed 7)
 if(out MATCHES "bf16")

@@ -90,7 +90,8 @@ void run(options const& o) {
       "decoding; then the oldest page of one leaves, its later keys move up by 16 positions in the "
       "cache, and 16 more steps. 8 query heads, 2 of keys and values, of 128 dims; DeepSeek V4: "
       "one "
-      "of 512, keys that are values too, of which 64 rotate. Bytes and ns are per token: keys and "
+      "of 512, keys that are values too, of which 64 rotate. Heads have a norm, or keys a bias. "
+      "Bytes and ns are per token: keys and "
       "values, and norm, rotation and write in one call.",
       style.columns);
   std::cout << '\n';
@@ -110,6 +111,14 @@ void run(options const& o) {
     charts::print_folded(std::cout,
                          "E4M3 that is truncated, not rounded, is off by " +
                              rounded(truncated->error / right->error, 1) + " times as much.",
+                         style.columns);
+  if (auto const in = find("q8_0-biased"), left_out = find("q8_0-bias-out");
+      in != all.end() && left_out != all.end())
+    charts::print_folded(std::cout,
+                         "Keys of a projection with a bias of 300 in one pair: left out of the "
+                         "cache, outputs are off by " +
+                             percent(left_out->error) + " in place of " + percent(in->error) +
+                             ", at the same bytes.",
                          style.columns);
   std::cout.flush();
   reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, all); });

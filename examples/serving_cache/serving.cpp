@@ -19,6 +19,7 @@
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rows/rerotation.hpp"
+#include "posenc/score/key_bias.hpp"
 
 namespace {
 
@@ -27,13 +28,29 @@ using posenc::heads_view, posenc::halves, posenc::rotated, posenc::rotated, pose
 constexpr std::size_t page_tokens = 16, pages = 24;
 constexpr float eps = 1e-6f;
 
-// The heads of a layer. The last rotary_dim dims rotate.
+// The bias of a projection of keys: none, in the cache, or left out of it.
+enum class key_bias_is { none, stored, left_out };
+
+// The heads of a layer. The last rotary_dim dims rotate. Queries and keys have a norm, or keys have
+// a bias.
 struct model {
   std::size_t q_heads, kv_heads, head_dim, rotary_dim;
   bool keys_are_values;
+  key_bias_is bias = key_bias_is::none;
+  constexpr bool has_norm() const { return bias == key_bias_is::none; }
   constexpr posenc::pages_shape shape() const { return {pages, page_tokens, kv_heads, head_dim}; }
 };
-constexpr model usual{8, 2, 128, 128, false}, deepseek{8, 1, 512, 64, true};
+constexpr model usual{8, 2, 128, 128, false}, deepseek{8, 1, 512, 64, true},
+    biased{8, 2, 128, 128, false, key_bias_is::stored},
+    bias_out{8, 2, 128, 128, false, key_bias_is::left_out};
+
+// Of norm 300, in a pair that makes a turn in some 30,000 tokens.
+std::vector<float> bias_of_keys(model const& m) {
+  std::vector<float> b(m.kv_heads * m.head_dim);
+  for (std::size_t head = 0; head < m.kv_heads && !m.has_norm(); ++head)
+    b[head * m.head_dim + 40] = 240, b[head * m.head_dim + 104] = -180;
+  return b;
+}
 
 // A token as the model's projections give it, and where it is.
 struct token {
@@ -45,7 +62,8 @@ using sequence = std::vector<token>;
 // Attention of the last token of a sequence, in double and as plain as it gets.
 std::vector<double> exact_outputs(model const& m, sequence const& s,
                                   std::vector<float> const& weight, posenc::frequencies const& f) {
-  auto const [q_heads, kv_heads, head_dim, rotary_dim, keys_are_values] = m;
+  auto const [q_heads, kv_heads, head_dim, rotary_dim, keys_are_values, bias] = m;
+  auto const bias_of_k = bias_of_keys(m);
   auto const turned = [&, dim = head_dim, rotary = rotary_dim](std::vector<float> const& heads,
                                                                std::size_t head,
                                                                std::int64_t position) {
@@ -54,7 +72,8 @@ std::vector<double> exact_outputs(model const& m, sequence const& s,
     double squares = 0;
     for (auto const number : x) squares += number * number;
     auto const gain = 1 / std::sqrt(squares / static_cast<double>(dim) + static_cast<double>(eps));
-    for (std::size_t i = 0; i < dim; ++i) x[i] *= static_cast<double>(weight[i]) * gain;
+    for (std::size_t i = 0; i < dim && m.has_norm(); ++i)
+      x[i] *= static_cast<double>(weight[i]) * gain;
     for (std::size_t i = dim - rotary; i < dim - rotary / 2; ++i) {
       auto const angle = static_cast<double>(position) * f.inv_freq()[i - (dim - rotary)];
       auto const a = x[i], b = x[i + rotary / 2];
@@ -70,7 +89,9 @@ std::vector<double> exact_outputs(model const& m, sequence const& s,
     double sum = 0;
     auto const out = std::span(outputs).subspan(head * head_dim, head_dim);
     for (auto const& t : s) {
-      auto const k = turned(t.k, kv, t.position);
+      auto keys = t.k;
+      for (std::size_t i = 0; i < keys.size(); ++i) keys[i] += bias_of_k[i];
+      auto const k = turned(keys, kv, t.position);
       double score = 0;
       for (std::size_t i = 0; i < head_dim; ++i) score += q[i] * k[i];
       auto const weight_of_key = std::exp(score / std::sqrt(static_cast<double>(head_dim)));
@@ -126,15 +147,23 @@ class layer {
       v.insert(v.end(), t->v.begin(), t->v.end());
       positions.push_back(t->position), slots.push_back(t->slot);
     }
+    // The product of keys has its bias, or not. Nothing else of the cache differs.
+    for (std::size_t i = 0; M.bias == key_bias_is::stored && i < k.size(); ++i)
+      k[i] += bias_[i % bias_.size()];
+    auto const normed = [&](auto const& operand) {
+      if constexpr (M.has_norm()) {
+        return operand.norm({weight_, eps});
+      } else {
+        return operand;
+      }
+    };
     auto const rows = table_.rows(positions);  // once per step, for every layer
     auto const start = std::chrono::steady_clock::now();
-    auto const queries = rotated<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
-                             .block(block)
-                             .norm({weight_, eps});
-    auto const keys = rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
-                                      heads_view(k_format_, k_pages_.data(), shape, slots))
-                          .block(block)
-                          .norm({weight_, eps});
+    auto const queries =
+        normed(rotated<halves>(heads_view(q.data(), {tokens, q_heads, head_dim})).block(block));
+    auto const keys = normed(rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
+                                             heads_view(k_format_, k_pages_.data(), shape, slots))
+                                 .block(block));
     if constexpr (M.keys_are_values) {
       posenc::rotate(rows, queries, keys);
     } else {
@@ -174,8 +203,14 @@ class layer {
     auto const k = heads_view(k_format_, k_pages_.data(), shape, slots),
                v = heads_view(v_format_, (M.keys_are_values ? k_pages_ : v_pages_).data(), shape,
                               slots);
-    auto const result = posenc::attention(heads_view<float const>(q.data(), {1, q_heads, head_dim}),
-                                          k, v, posenc::nope(), {.keys_are_encoded = true});
+    heads_view<float const> const query(q.data(), {1, q_heads, head_dim});
+    auto const result = [&] {
+      if constexpr (M.bias == key_bias_is::left_out) {
+        return posenc::attention(query, k, v, key_bias_, {.keys_are_encoded = true});
+      } else {
+        return posenc::attention(query, k, v, posenc::nope(), {.keys_are_encoded = true});
+      }
+    }();
     auto const exact = exact_outputs(M, s, weight_, f_);
     for (std::size_t i = 0; i < exact.size(); ++i) {
       auto const off = static_cast<double>(result.outputs[i]) - exact[i];
@@ -196,6 +231,8 @@ class layer {
   std::vector<float> weight_;
   posenc::frequencies f_ = posenc::geometric(M.rotary_dim, 5e5);
   posenc::cos_sin_table table_{f_};
+  std::vector<float> bias_ = bias_of_keys(M);
+  posenc::key_bias<halves> key_bias_{bias_, kv_heads, q_heads, f_, block};  // once per layer
   std::vector<std::byte> k_pages_, v_pages_;
   double seconds_ = 0, errors_ = 0, squares_ = 0;
   std::size_t written_ = 0;
@@ -289,6 +326,10 @@ std::vector<named_format> const formats{
        return served(posenc::e4m3::of_scale(most_of_a_key / 448, truncates),
                      posenc::e4m3::of_scale(most_of_a_value / 448, truncates), seed);
      }},
+    {"q8_0-biased", "Qwen 2.5",
+     [](unsigned seed) { return served<biased>(posenc::q8_0{}, posenc::q8_0{}, seed); }},
+    {"q8_0-bias-out", "key_bias",
+     [](unsigned seed) { return served<bias_out>(posenc::q8_0{}, posenc::q8_0{}, seed); }},
     {"deepseek-v4", "vLLM, sglang",
      [](unsigned seed) {
        return served<deepseek>(posenc::deepseek_v4{}, posenc::deepseek_v4{}, seed);

@@ -19,6 +19,7 @@
 
 #include "numbers.hpp"
 #include "oracle/ggml_flash_attention.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "sanitized.hpp"
 
@@ -37,11 +38,13 @@ struct tensor {
   void* data;
 };
 
-enum type { f32 = 0, f16 = 1, q8 = 8, bf16 = 30 };
+enum type { f32 = 0, f16 = 1, q4 = 2, q8 = 8, bf16 = 30 };
 struct block {
   std::size_t numbers, bytes;
 };
-block block_of(int type) { return type == q8 ? block{32, 34} : block{1, type == f32 ? 4u : 2u}; }
+block block_of(int type) {
+  return type == q8 ? block{32, 34} : type == q4 ? block{32, 18} : block{1, type == f32 ? 4u : 2u};
+}
 
 // Whether ggml's own lengths are computed within seconds; else shorter ones stand for them.
 #if defined(__OPTIMIZE__) && defined(__FMA__)
@@ -66,22 +69,26 @@ struct pool {
     if (type == f32) p.store(numbers::random<float>(count));
     if (type == f16) p.store(numbers::random<half>(count));
     if (type == bf16) p.store(numbers::random<bfloat16>(count));
-    if (type == q8) {
-      auto numbers = numbers::random<float>(count);
-      p.bytes.resize(count / 32 * 34);
-      q8_0().encode(numbers, p.bytes.data());
-      q8_0().decode(p.bytes.data(), numbers);
-      p.numbers.assign(numbers.begin(), numbers.end());
-    }
+    if (type == q8) p.encode(posenc::q8_0(), count);
+    if (type == q4) p.encode(posenc::q4_0(), count);
     return p;
+  }
+
+ private:
+  void encode(auto const& format, std::size_t count) {
+    auto all = numbers::random<float>(count);
+    bytes.resize(format.bytes(count));
+    format.encode(all, bytes.data());
+    format.decode(bytes.data(), all);
+    numbers.assign(all.begin(), all.end());
   }
 };
 pool const& pool_of(int type) {
   constexpr std::size_t few = is_fast ? 3'500'000 : 2'000'000,
                         many = is_fast ? 9'300'000 : 3'200'000;
   static pool const all[]{pool::of(f32, few), pool::of(f16, many), pool::of(q8, many),
-                          pool::of(bf16, few)};
-  return all[type == f32 ? 0 : type == f16 ? 1 : type == q8 ? 2 : 3];
+                          pool::of(bf16, few), pool::of(q4, many)};
+  return all[type == f32 ? 0 : type == f16 ? 1 : type == q8 ? 2 : type == bf16 ? 3 : 4];
 }
 
 // Biases of [-1, 1], and runs of -infinity, some longer than a row.
@@ -315,7 +322,7 @@ void for_ggmls_cases(auto const& act) {
               for (auto const kv : keys_of_cases) {
                 if (nr2 != 1 && kv != keys_of_cases[1]) continue;
                 for (auto const nb : queries_of_cases) {
-                  for (auto const type : {f32, f16, bf16, q8}) {
+                  for (auto const type : {f32, f16, bf16, q8, q4}) {
                     if (type != f16 && hsk != 64 && hsk != 72) continue;
                     sizes x{hsk,
                             hsv,
@@ -354,7 +361,7 @@ TEST(ggml_flash_attention, is_ggmls_formula_in_ggmls_cases) {
     cases += x.hsk == 128 ? 2 : 1;
     is_the_formula(x, 4, errors);
   });
-  EXPECT_EQ(cases, 3408);
+  EXPECT_EQ(cases, 3744);
   EXPECT_LE(errors.average(), 4e-7);
 }
 
@@ -371,7 +378,7 @@ TEST(ggml_flash_attention, is_ggmls_formula_in_ggmls_other_cases) {
   for (std::size_t const kv : {1024u, 2048u}) {
     for (std::size_t const hs : {64u, 128u, 256u}) {
       for (std::size_t const nb : {32u, 64u}) {
-        for (auto const type : {f16, q8})
+        for (auto const type : {f16, q8, q4})
           if (is_fast || (hs == 64 && nb == 32 && kv == 1024))
             check(plain(hs, hs, is_fast ? 8 : 1, 4, kv, nb, type));
       }
@@ -432,6 +439,7 @@ TEST(ggml_flash_attention, may_have_more_queries_than_keys) {
 TEST(ggml_flash_attention, has_the_same_bits_on_any_threads) {
   for (sizes const& x : {sizes{64, 64, 2, 4, 1, 1500, 1, true, true, 0, 0, q8},
                          {64, 40, 2, 2, 3, 700, 3, true, false, 8, 10, f16},
+                         {64, 64, 2, 2, 1, 700, 3, true, false, 0, 0, q4},
                          {40, 40, 2, 1, 2, 300, 90, true, false, 0, 0, f32}}) {
     op one(x);
     ASSERT_TRUE(run(one, 1));
@@ -462,7 +470,7 @@ TEST(ggml_flash_attention, leaves_to_the_engine_what_it_cannot_do) {
         },
         why);
   };
-  of_op("another type of keys", [](op& x) { x.k.t.type = 2; });
+  of_op("another type of keys", [](op& x) { x.k.t.type = 3; });
   of_op("another type of values than of keys", [](op& x) { x.v.t.type = bf16; });
   of_op("queries are not f32", [](op& x) { x.q.t.type = f16; });
   of_op("outputs are not f32", [](op& x) { x.dst.type = f16; });

@@ -123,12 +123,15 @@ void loads_what_it_decodes(F const& format, float factor) {
   std::vector<std::byte> head(300, std::byte{0x3c});
   for (std::size_t i = 0; i < 256; ++i) head[i + 8] = static_cast<std::byte>(i);
   std::vector<float> decoded(256), loaded(256), one_by_one(256);
-  format.decode(head.data(), decoded);
+  if constexpr (posenc::scaled_format<F>)
+    format.decode(head.data(), head.data() + 260, decoded);
+  else
+    format.decode(head.data(), decoded);
   for (std::size_t i = 0; i < 256; i += lanes::size)
-    lanes::store(loaded.data() + i, codes::load(head.data(), i, 0));
+    lanes::store(loaded.data() + i, codes::load(head.data(), head.data() + 260, i, 0));
   for (std::size_t i = 0; i < 256; ++i) {
     loaded[i] *= factor;
-    one_by_one[i] = codes::load_one(head.data(), i) * factor;
+    one_by_one[i] = codes::load_one(head.data(), head.data() + 260, i) * factor;
   }
   for (std::size_t i = 0; i < 256; ++i) {
     EXPECT_EQ(std::isnan(loaded[i]), std::isnan(decoded[i])) << i;
@@ -142,6 +145,7 @@ TEST(cached_formats, load_what_they_decode_to) {
   loads_what_it_decodes(posenc::u8_per_head{}, 1);
   loads_what_it_decodes(posenc::q8_0{}, 1);
   loads_what_it_decodes(posenc::q4_0{}, 1);
+  loads_what_it_decodes(posenc::int4_per_head{}, 1);
   posenc::int4_static const nibbles{0.1f};
   loads_what_it_decodes(nibbles, nibbles.factor());
   posenc::int8_static const integers{0.1f};

@@ -192,7 +192,7 @@ void break_cache(FuzzedDataProvider& in, posenc1_cache& c, std::size_t tokens) {
   }
 }
 void break_set(FuzzedDataProvider& in, posenc1_step_heads& h, std::size_t tokens) {
-  switch (few(in, 0, 13)) {
+  switch (few(in, 0, 14)) {
     case 0:
       h.from.data = nullptr;
       break;
@@ -225,6 +225,9 @@ void break_set(FuzzedDataProvider& in, posenc1_step_heads& h, std::size_t tokens
       break;
     case 10:
       if (h.to_cache.data != nullptr) h.to_cache.data = h.from.data;
+      break;
+    case 11:
+      (in.ConsumeBool() ? h.hadamard : h.from_hadamard) = wild_size(in);
       break;
     default:
       if (h.from_cache.data != nullptr) break_cache(in, h.from_cache, tokens);
@@ -269,6 +272,10 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     }
     if (in.ConsumeBool())
       h.rounding = static_cast<unsigned>(few(in, 0, 31)), h.rounded_type = POSENC1_BF16;
+    if (in.ConsumeBool()) {
+      std::size_t const block = in.ConsumeBool() ? POSENC1_LARGEST_BLOCK : dim & (0 - dim);
+      (in.ConsumeBool() ? h.hadamard : h.from_hadamard) = block;
+    }
     auto const other = any_layout(in);
     if (in.ConsumeBool()) h.to = view(in, memory, {tokens, count, dim}, other);
     if (in.ConsumeBool()) h.to_cache = cache(in, memory, {tokens, count, dim}, format, other);

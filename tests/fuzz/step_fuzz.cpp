@@ -4,6 +4,7 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -88,8 +89,14 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
     return heads_view(format, static_cast<void*>(where.data.get()), shape,
                       std::span(slots.data.get(), tokens));
   };
-  bool const right =
-      has_bytes && !bad_slot && !again && positions.size() == tokens && 2 * rotary <= dim;
+  bool right = has_bytes && !bad_slot && !again && positions.size() == tokens && 2 * rotary <= dim;
+  // Of numbers alone: NaN of other bits is NaN too.
+  std::size_t const before_block = wild ? 1 : in.ConsumeIntegralInRange<std::size_t>(0, 33),
+                    after_block = wild ? 1 : in.ConsumeIntegralInRange<std::size_t>(0, 33);
+  auto const fits = [dim](std::size_t block) {
+    return block == 0 || (std::has_single_bit(block) && dim % block == 0);
+  };
+  right = right && fits(before_block) && fits(after_block);
   bool refused = false;
   try {
     auto const split = in.ConsumeIntegralInRange<std::size_t>(1, 5);
@@ -98,7 +105,10 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
     };
     heads_view<float const> const source(keys.data.get(), {tokens, heads, dim});
     posenc::rotate(posenc::tasks(split, here), rows,
-                   posenc::rotated<halves>(source, cache_in(memory)).scale(0.5f));
+                   posenc::rotated<halves>(source, cache_in(memory))
+                       .scale(0.5f)
+                       .from_hadamard(before_block)
+                       .hadamard(after_block));
   } catch (std::invalid_argument const&) {
     refused = true;
   }
@@ -106,10 +116,11 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
   must(!refused || !right, "good input was refused");
   if (refused) return must(memory.copy() == before, "a refused call changed memory");
   exact<float> rotated(keys.size);
-  posenc::rotate(
-      rows, posenc::rotated<halves>(heads_view<float const>(keys.data.get(), {tokens, heads, dim}),
-                                    heads_view<float>(rotated.data.get(), {tokens, heads, dim}))
-                .scale(0.5f));
+  heads_view<float> const own(keys.data.get(), {tokens, heads, dim}),
+      to(rotated.data.get(), {tokens, heads, dim});
+  posenc::hadamard(own, before_block);
+  posenc::rotate(rows, posenc::rotated<halves>(own.to_read(), to).scale(0.5f));
+  posenc::hadamard(to, after_block);
   auto const wanted = cache_in(expected);
   for (std::size_t t = 0; t < tokens; ++t)
     for (std::size_t h = 0; h < heads; ++h)

@@ -303,9 +303,10 @@ static void test_formats(void) {
           size_t const bytes = plain_encode(format, heads[t][h], wanted, &scales);
           unsigned char *const at = codes_at(c, t, h), *const scales_of = scales_at(c, t, h);
           for (size_t i = 0; i < bytes; ++i) {
-            /* Without fused multiply-add a code of u8 may differ by one. */
+            /* Without fused multiply-add a code of u8 or int4 may differ by one. */
             int const apart = abs((int)at[i] - (int)wanted[i]);
-            MUST(apart == 0 || (format == POSENC1_FORMAT_U8_PER_HEAD && i >= 8 && apart == 1));
+            MUST(apart == 0 || (format == POSENC1_FORMAT_U8_PER_HEAD && i >= 8 && apart == 1) ||
+                 (format == POSENC1_FORMAT_INT4_PER_HEAD && (apart == 1 || (apart & ~1) == 16)));
           }
           MUST(memcmp(scales_of, wanted + bytes, scales) == 0);
           for (size_t d = 0; d < DIM; ++d) {

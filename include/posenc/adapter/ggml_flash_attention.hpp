@@ -187,6 +187,8 @@ Result with_ggml_attention(Tensor const& dst, Result otherwise, auto const& act)
       return with.template operator()<float>();
     case ggml_type_of<half>:
       return with.template operator()<half>();
+    case ggml_type_of<q4_0>:
+      return with.template operator()<q4_0>();
     case ggml_type_of<q8_0>:
       return with.template operator()<q8_0>();
     case ggml_type_of<bfloat16>:
@@ -225,7 +227,7 @@ std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {
 /// and ggml_graph_plan has MAX(cur, posenc_flash_attention_bytes(node, n_tasks)) for its node.
 ///
 /// False, in every worker alike, with no barrier and no byte written, for what it leaves to the
-/// engine: keys or values that are not both f32, f16, bf16 or q8_0; another mask than f16; a mask
+/// engine: keys or values that are not both f32, f16, bf16, q8_0 or q4_0; another mask than f16; a mask
 /// for some of the heads; rows with gaps; a bias, a scale or a cap that is not finite; memory that
 /// is too small. Else as ggml defines it: strides, GQA, broadcasts over batches, mask, max_bias,
 /// logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec changes nothing.

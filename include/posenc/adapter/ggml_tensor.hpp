@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/heads_view.hpp"
@@ -20,6 +21,8 @@ inline constexpr int ggml_type_of<float> = 0;
 template <>
 inline constexpr int ggml_type_of<half> = 1;
 template <>
+inline constexpr int ggml_type_of<q4_0> = 2;
+template <>
 inline constexpr int ggml_type_of<q8_0> = 8;
 template <>
 inline constexpr int ggml_type_of<bfloat16> = 30;
@@ -28,6 +31,10 @@ inline constexpr int ggml_type_of<bfloat16> = 30;
 template <class F>
 struct ggml_block_of {
   static constexpr std::size_t numbers = 1, bytes = sizeof(F), align = alignof(F);
+};
+template <>
+struct ggml_block_of<q4_0> {
+  static constexpr std::size_t numbers = q4_0::group, bytes = q4_0::group / 2 + 2, align = 1;
 };
 template <>
 struct ggml_block_of<q8_0> {

@@ -113,6 +113,16 @@ struct int4_per_head {
     detail::read_neighbours(from, head, static_cast<float>(bits & 15u),
                             detail::bit_cast<float>(bits & 0xffff'fff0u));
   }
+  /// Numbers from dim i on.
+  template <class Lanes>
+  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
+                                                            std::byte const* scales,
+                                                            std::size_t i) noexcept {
+    auto const bits = detail::number_at<std::uint32_t>(scales);
+    return detail::read_nibbles<Lanes>(
+        detail::load_nibbles<Lanes>(head, i), false, static_cast<float>(bits & 15u),
+        typename Lanes::number(detail::bit_cast<float>(bits & 0xffff'fff0u)));
+  }
 };
 
 /// int4 with one scale for a tensor, which the model brings; MLAS in ONNX Runtime [qkv_quant.cpp,

@@ -50,11 +50,16 @@ concept cache_format = inline_format<F> || scaled_format<F>;
 ///
 /// Lanes::size dims from i on, made by Lanes::load(float const*); of one dim, too, for the last. If
 /// these are to be multiplied by a factor, factor() of all heads, or factor(scales) of one whose
-/// scales are elsewhere.
+/// scales are elsewhere. Or load(head, scales, i), if these are more than factors.
 template <class F, class Lanes>
-concept loads_registers = cache_format<F> && requires(std::byte const* head, std::size_t i) {
-  F::template load<Lanes>(head, i);
+concept loads_with_scales = scaled_format<F> && requires(std::byte const* head, std::size_t i) {
+  F::template load<Lanes>(head, head, i);
 };
+template <class F, class Lanes>
+concept loads_registers = loads_with_scales<F, Lanes> ||
+    (cache_format<F>&& requires(std::byte const* head, std::size_t i) {
+      F::template load<Lanes>(head, i);
+    });
 
 /// How a format lays its codes of 8 bits out, if decoding may multiply them as integers
 /// (decode/dot_products.hpp): it says so by `static constexpr auto codes_are = code_layout::...`

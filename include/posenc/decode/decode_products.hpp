@@ -50,7 +50,7 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Keys>
   constexpr auto line = std::max(size, 64 / sizeof(typename head_block<S, Keys>::element));
   auto const add = [&](std::size_t i, std::size_t j = 0) POSENC_INLINED {
     number x[Keys];
-    for (std::size_t s = 0; s < Keys; ++s) x[s] = head_codes<S>::load(k.heads[s], i, j);
+    for (std::size_t s = 0; s < Keys; ++s) x[s] = k.load(s, i, j);
     for (std::size_t r = 0; r < Rows; ++r) {
       auto const query = lanes<T>::load(q + r * dims + i + j);
       for (std::size_t s = 0; s < Keys; ++s)
@@ -71,7 +71,7 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Keys>
   }
   for (; i < dims; ++i) {
     for (std::size_t s = 0; s < Keys; ++s) {
-      auto const key = head_codes<S>::load_one(k.heads[s], i);
+      auto const key = k.load_one(s, i);
       for (std::size_t r = 0; r < Rows; ++r) sums[r * Keys + s] += q[r * dims + i] * key;
     }
   }
@@ -168,8 +168,7 @@ template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, s
   for (std::size_t s = 0; s < Count; ++s) v.template prefetch<Width * size>(s, column);
 #pragma GCC unroll 8
   for (std::size_t s = 0; s < Count; ++s) {
-    for (std::size_t j = 0; j < Width; ++j)
-      value[j] = head_codes<S>::load(v.heads[s], first, offset + j * size);
+    for (std::size_t j = 0; j < Width; ++j) value[j] = v.load(s, first, offset + j * size);
     for (std::size_t r = 0; r < Rows; ++r) {
       number const weight(weights[r * tile_tokens + tile_index(s)]);
       for (std::size_t j = 0; j < Width; ++j)
@@ -197,8 +196,7 @@ template <std::size_t Rows, std::floating_point T, class S, std::size_t Count>
   for (; i < dims; ++i) {
     for (std::size_t r = 0; r < Rows; ++r) {
       for (std::size_t s = 0; s < Count; ++s)
-        sums[r * dims + i] +=
-            weights[r * tile_tokens + tile_index(s)] * head_codes<S>::load_one(v.heads[s], i);
+        sums[r * dims + i] += weights[r * tile_tokens + tile_index(s)] * v.load_one(s, i);
     }
   }
 }

@@ -13,7 +13,7 @@
 #include "posenc/core/format.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/decode/run_reader.hpp"
+#include "posenc/decode/head_codes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -37,9 +37,12 @@ void sum_again(std::span<T> scores, T scale, std::span<T const> q, auto const& k
     if (is_finite(static_cast<double>(scores[s]))) continue;
     auto const* const codes =
         reinterpret_cast<typename head_codes<S>::element const*>(k.codes(s, head));
+    std::byte const* scales = nullptr;
+    if constexpr (head_codes<S>::takes_scales) scales = k.scales(s, head);
     double sum = 0;
     for (std::size_t i = 0; i < q.size(); ++i)
-      sum += static_cast<double>(q[i]) * static_cast<double>(head_codes<S>::load_one(codes, i));
+      sum += static_cast<double>(q[i]) *
+             static_cast<double>(head_codes<S>::load_one(codes, scales, i));
     if constexpr (head_codes<S>::has_factors && scaled_format<S>)
       sum *= static_cast<double>(k.format().factor(k.scales(s, head)));
     else if constexpr (head_codes<S>::has_factors)

@@ -11,6 +11,7 @@
 #include "posenc/core/format.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/head_codes.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -60,59 +61,6 @@ void for_runs(std::size_t tokens, auto const& act) {
   }
 }
 
-/// How heads of numbers S, or in a format S, are read: in registers, or decoded to memory before.
-template <class S>
-struct head_codes {
-  using element = S;
-  static constexpr bool has_factors = false, decodes = false;
-  [[gnu::always_inline]] static auto load(S const* head, std::size_t i, std::size_t j) noexcept {
-    return lanes<S>::load(head + i + j);
-  }
-  static auto load_one(S const* head, std::size_t i) noexcept {
-    return posenc::load(number_at<S>(reinterpret_cast<std::byte const*>(head + i)));
-  }
-};
-template <class F>
-requires loads_registers<F, lanes<float>>
-struct head_codes<F> {
-  using element = std::byte;
-  static constexpr bool decodes = false, has_factors = requires { &F::factor; };
-  [[gnu::always_inline]] static auto load(std::byte const* head, std::size_t i,
-                                          std::size_t j) noexcept {
-    return F::template load<lanes<float>>(head, i | j);  // i + j: 2^n > j divides i
-  }
-  static float load_one(std::byte const* head, std::size_t i) noexcept {
-    return F::template load<one_lane<float>>(head, i);
-  }
-};
-template <cache_format F>
-requires has_numbers<F>
-struct head_codes<F> : head_codes<typename F::number_type> {
-};
-template <cache_format F>
-struct head_codes<F> : head_codes<float> {
-  static constexpr bool decodes = true;
-};
-
-/// Count heads, and where the addresses to prefetch are stored: registers would not hold both.
-template <class S, std::size_t Count>
-struct head_block {
-  using codes = head_codes<S>;
-  using element = typename codes::element;
-  std::array<element const*, Count> heads;
-  element const* const* later;  ///< head 0 of each later token
-  std::ptrdiff_t later_head;    ///< bytes from head 0 to the later head
-
-  /// Prefetches Numbers numbers, from number i on, of the later head of token s.
-  template <std::size_t Numbers>
-  [[gnu::always_inline]] void prefetch(std::size_t s, std::size_t i) const noexcept {
-    constexpr auto of_line = 64 / sizeof(element);
-    if (of_line > Numbers && i % of_line != 0) return;
-    for (std::size_t n = 0; n < Numbers; n += of_line)
-      prefetch_into_l1(reinterpret_cast<std::byte const*>(later[s] + i + n) + later_head);
-  }
-};
-
 /// Bytes by which prefetches are ahead of the arithmetic, in each stream.
 inline constexpr std::size_t prefetched_ahead = 2048;
 
@@ -135,7 +83,7 @@ class run_reader {
       for (std::size_t i = 0; i < count_; ++i)
         tokens_[i] = reinterpret_cast<element const*>(cache.codes(token(i), 0));
       if (heads_ > 1) stride_ = cache.codes(run.first, 1) - cache.codes(run.first, 0);
-      if constexpr (has_factors && is_scaled) {
+      if constexpr (is_scaled) {
         for (std::size_t i = 0; i < rounded_up(run.count, tile_tokens); ++i)
           scales_at(i) = cache.scales(token(i), 0);
         if (heads_ > 1) scale_stride_ = cache.scales(run.first, 1) - cache.scales(run.first, 0);
@@ -154,7 +102,7 @@ class run_reader {
   /// Calls act(head, i, block) for [from, to), in reading order. i: of the first token in the run.
   [[gnu::always_inline]] void read(std::size_t from, std::size_t to, auto const& act) {
     for (auto i = from; i < to; i += AtOnce) {
-      if constexpr (has_factors && is_scaled) {
+      if constexpr (is_scaled && !codes::decodes) {
         if (i + tile_tokens < run_.count) {
           for (std::size_t s = 0; s < AtOnce; ++s) prefetch_into_l1(scales_at(i + tile_tokens + s));
         }
@@ -199,6 +147,10 @@ class run_reader {
       if (next_head >= heads_) next += AtOnce, next_head -= heads_;
       if (next >= count_) next = i, next_head = head;
       for (std::size_t s = 0; s < AtOnce; ++s) b.heads[s] = head_of(i + s, head);
+      if constexpr (codes::takes_scales) {
+        auto const of_head = static_cast<std::ptrdiff_t>(head) * scale_stride_;
+        for (std::size_t s = 0; s < AtOnce; ++s) b.scales[s] = scales_at(i + s) + of_head;
+      }
       b.later = tokens_.data() + next;
       b.later_head = static_cast<std::ptrdiff_t>(next_head) * stride_;
     }

@@ -30,9 +30,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// in L1 from their norm to their target.
 template <class Operand>
 class step {
+  using S = typename Operand::from_type;
   using real = typename Operand::real;
-  // Heads that are transformed come as numbers of that type.
-  using S = std::conditional_t<Operand::is_transformed, real, typename Operand::from_type>;
   using Norm = typename Operand::norm_type;
   using Round = typename Operand::round_type;
   using From = typename Operand::from_layout;
@@ -46,10 +45,8 @@ class step {
       : heads_(operand), rows_(rows), first_dim_(first_dim), dim_(operand.source().head_dim()) {}
 
   void run(part_of_heads const& part) {
-    constexpr bool has_numbers_alone =
-        has_numbers && writable_heads<Target> && !Operand::is_transformed;
-    bool const usual = heads_.is_usual();
-    auto const most = has_numbers_alone && usual
+    constexpr bool by_numbers = has_numbers && writable_heads<Target> && !Operand::is_transformed;
+    auto const most = by_numbers && heads_.is_usual()
                           ? most_heads
                           : std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
     for (auto token = part.token; token < part.token + part.tokens; ++token) {
@@ -58,38 +55,55 @@ class step {
       for (std::size_t done = 0, count; done < part.heads; done += count) {
         count = std::min(most, part.heads - done);
         auto const head = part.head + done;
-        auto const [from, stride] = heads_at(token, head, count);
-        if (from == nullptr) break;
-        if constexpr (copies) {
-          if (heads_.scale() == 1 && stays()) {
-            write(token, head, count, from, stride);
+        if constexpr (has_numbers) {
+          if (!Operand::is_transformed || heads_.source_block() == 1) {
+            auto const [from, stride] = numbers_at(heads_.source(), token, head);
+            if (from == nullptr) break;
+            take(token, head, count, from, stride);
             continue;
           }
         }
-        if constexpr (writes_numbers) {
-          // The kernel writes to the target, without a copy of floats in L1.
-          auto const [to, to_stride] = numbers_at(heads_.target(), token, head);
-          if (to != nullptr && usual && stays()) {
-            by_kernel(token, from, stride, count, to, to_stride);
-            continue;
-          }
+        if constexpr (!has_numbers || Operand::is_transformed) {
+          if (!heads_.source().has(token)) break;
+          load_heads(token, head, count);
+          take(token, head, count, static_cast<real const*>(loaded_),
+               static_cast<std::ptrdiff_t>(dim_));
         }
-        rotate(token, from, stride, count);
-        if constexpr (Operand::is_transformed)
-          transform_blocks(std::span(rotated_, count * dim_), heads_.target_block());
-        write(token, head, count, rotated_, static_cast<std::ptrdiff_t>(dim_));
       }
     }
   }
 
  private:
   static constexpr std::size_t numbers = most_head_dim, most_heads = 64;
-  static constexpr bool copies = !Operand::rotates && !Operand::normalises && !Operand::rounds &&
-                                 std::same_as<S, real>,
+  static constexpr bool changes = Operand::rotates || Operand::normalises || Operand::rounds,
                         writes_numbers = writable_heads<Target> || requires(Target const&to) {
     to.numbers(0, 0);
   };
 
+  // Heads of a token to the target.
+  template <class X>
+  void take(std::size_t token, std::size_t head, std::size_t count, X const* from,
+            std::ptrdiff_t stride) {
+    if constexpr (!changes && std::same_as<X, real>) {
+      if (heads_.scale() == 1 && stays()) return write(token, head, count, from, stride);
+    }
+    if constexpr (writes_numbers) {
+      // The kernel writes to the target, without a copy of floats in L1.
+      auto const [to, to_stride] = numbers_at(heads_.target(), token, head);
+      constexpr bool there = std::same_as<std::remove_cvref_t<decltype(*to)>, real>;
+      if (to != nullptr && heads_.is_usual() && (there || stays())) {
+        by_kernel(token, from, stride, count, to, to_stride);
+        if constexpr (there && Operand::is_transformed)
+          for (auto* x = to; count != 0; --count, x += to_stride)
+            transform_blocks(std::span(x, dim_), heads_.target_block());
+        return;
+      }
+    }
+    rotate(token, from, stride, count);
+    if constexpr (Operand::is_transformed)
+      transform_blocks(std::span(rotated_, count * dim_), heads_.target_block());
+    write(token, head, count, rotated_, static_cast<std::ptrdiff_t>(dim_));
+  }
   // Whether heads go to the target as they are rotated.
   bool stays() const noexcept { return !Operand::is_transformed || heads_.target_block() == 1; }
   // The numbers of a token's head, null without a slot, and the stride to the next head, or 0.
@@ -103,25 +117,17 @@ class step {
       return heads.numbers(token, head);
     }
   }
-  // The same of the source; in a format, decoded; then transformed.
-  std::pair<S const*, std::ptrdiff_t> heads_at(std::size_t token, std::size_t head,
-                                               std::size_t count) noexcept {
-    auto const& source = heads_.source();
-    if constexpr (has_numbers && !Operand::is_transformed) {
-      return numbers_at(source, token, head);
-    } else {
-      if (!source.has(token)) return {nullptr, 0};
-      for (std::size_t i = 0; i < count; ++i) {
-        if constexpr (has_numbers) {
-          load_numbers(source.at(token, head + i), of(loaded_, i));
-        } else {
-          source.read(token, head + i, of(loaded_, i));
-        }
+  // Heads of the source as floats, decoded and transformed.
+  void load_heads(std::size_t token, std::size_t head, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      if constexpr (has_numbers) {
+        load_numbers(heads_.source().at(token, head + i), of(loaded_, i));
+      } else {
+        heads_.source().read(token, head + i, of(loaded_, i));
       }
-      if constexpr (Operand::is_transformed)
-        transform_blocks(std::span(loaded_, count * dim_), heads_.source_block());
-      return {loaded_, static_cast<std::ptrdiff_t>(dim_)};
     }
+    if constexpr (Operand::is_transformed)
+      transform_blocks(std::span(loaded_, count * dim_), heads_.source_block());
   }
   void write(std::size_t token, std::size_t head, std::size_t count, real const* x,
              std::ptrdiff_t stride) const {
@@ -143,8 +149,8 @@ class step {
   std::span<real> of(real* work, std::size_t i) const noexcept { return {work + i * dim_, dim_}; }
 
   // Some heads of a token from the source to `to`, by the kernel alone.
-  template <class T>
-  void by_kernel(std::size_t token, S const* from, std::ptrdiff_t stride, std::size_t count, T* to,
+  template <class X, class T>
+  void by_kernel(std::size_t token, X const* from, std::ptrdiff_t stride, std::size_t count, T* to,
                  std::ptrdiff_t to_stride) noexcept {
     if constexpr (has_usual_norm) {
       auto const& norm = heads_.norm();
@@ -157,7 +163,8 @@ class step {
     }
   }
   // Some heads of a token from the source to rotated_.
-  void rotate(std::size_t token, S const* from, std::ptrdiff_t stride, std::size_t count) noexcept {
+  template <class X>
+  void rotate(std::size_t token, X const* from, std::ptrdiff_t stride, std::size_t count) noexcept {
     auto const rotated_stride = static_cast<std::ptrdiff_t>(dim_);
     if (heads_.is_usual()) return by_kernel(token, from, stride, count, rotated_, rotated_stride);
     for (std::size_t i = 0; i < count; ++i) {
@@ -197,7 +204,7 @@ class step {
   // Where the same heads of the next token are, to be prefetched; `from` if there is no next one.
   template <class T>
   T const* of_next([[maybe_unused]] std::size_t token, T const* from) const noexcept {
-    if constexpr (std::same_as<T, S> && has_numbers && !Operand::is_transformed) {
+    if constexpr (std::same_as<T, S> && has_numbers) {
       auto const& source = heads_.source();
       bool const last = token + 1 == source.tokens() || source.token(token + 1) == nullptr;
       if (!last && static_cast<void const*>(from) != loaded_)
