@@ -19,6 +19,11 @@ expect(0 out "^pair,inv_freq,x_dim,y_dim 0,1,0,64 1,0.8659643[0-9]*,1,65 .*63,[0
 expect(0 out "^kind,first_layer,layers,rule,layout,pair,x_dim,y_dim,axis,inv_freq,wavelength,turns,last_angle,attention_factor \"full_attention\",0,32,default,halves,0,0,64,0,1,6.28"
   --csv "${models}/llama-2-7b.json")
 
+# The bias of keys.
+expect(0 out "Keys have a bias, which a cache can leave out: score/key_bias.hpp adds it" "${models}/qwen2.5-7b.json")
+expect(0 out "\"key_bias\": true, \"key_bias_is_separable\": true," --json "${models}/qwen2.5-7b.json")
+expect(0 out "\"key_bias\": null, \"key_bias_is_separable\": null," --json "${models}/mimo-v2-flash.json")
+
 # Layers of Gemma 4 that write no keys.
 expect(0 out "Layers from 15 on write no keys or values: sliding_attention sees those of layer 13, full_attention sees those of layer 14." "${models}/gemma-4-e2b.json")
 expect(0 out "\"key_layers\": . 0, 1, .*12, 13, 14, 13, 13, 13, 13, 14, 13," --json "${models}/gemma-4-e2b.json")

@@ -72,7 +72,7 @@ class Frequencies(unittest.TestCase):
         self.assertEqual((f.chunk, f.cap, f.sinks, f.both_ways), (None, None, False, None))
         self.assertIs(f.key_bias_is_separable, False)
         self.assertIs(posenc.frequencies(MODELS / "qwen2.5-7b.json").key_bias_is_separable, True)
-        self.assertIsNone(posenc.frequencies(MODELS / "baichuan2-13b.json").key_bias_is_separable)
+        self.assertIsNone(posenc.frequencies(MODELS / "mimo-v2-flash.json").key_bias_is_separable)
         self.assertAlmostEqual(f.inv_freq[-1], 500000.0 ** (-63 / 64) / 8, places=20)
         sliding = posenc.frequencies(MODELS / "gemma-3-27b.json", layer=0)
         self.assertEqual((sliding.window, sliding.ahead, sliding.both_ways), (1024, 1, "image_within_window"))
@@ -320,6 +320,27 @@ class Attention(unittest.TestCase):  # tests/kernels/cases has the rest
 
 
 @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
+class Biases(unittest.TestCase):  # tests/kernels/cases has their numbers
+    def test_must_fit(self):
+        q, k = numpy.ones((3, 4, 64), numpy.float32), numpy.ones((1, 9, 2, 64), numpy.float32)
+        f = posenc.frequencies(rotary_dim=64, base=10000)
+        b = posenc.KeyBias(f, numpy.zeros((2, 64)), 4)
+        plain = posenc.attend(q[None], k, k)
+        self.assertTrue((posenc.attend(q[None], k, k, key_bias=b) == plain).all())
+        for sentence, make in (
+                ("bias must be .kv_heads, head_dim., got .64.", lambda: posenc.KeyBias(f, numpy.zeros(64), 4)),
+                ("frequencies must be Frequencies, got int", lambda: posenc.KeyBias(7, numpy.zeros((2, 64)), 4)),
+                ("kv_heads must divide heads, got 2 kv heads for 3", lambda: posenc.KeyBias(f, numpy.zeros((2, 64)), 3)),
+                ("key_bias must be a KeyBias, got 7", lambda: posenc.attend(q[None], k, k, key_bias=7)),
+                ("key_bias must be of 2 heads over 2 of 64 dims, got 4 over 2 of 64",
+                 lambda: posenc.attend(q[None, :, :2], k, k, key_bias=b)),
+                ("the block .* divides head_dim 64, got 3", lambda: posenc.KeyBias(f, numpy.zeros((2, 64)), 4, hadamard=3)),
+                ("profiles must be .*, got .5, 8. and .1, 3, 4, 4.",
+                 lambda: posenc.attend(q[None], k, k, profiles=(numpy.ones((5, 8)), numpy.ones((1, 3, 4, 4)))))):
+            with self.assertRaisesRegex(posenc.Error, sentence):
+                make()
+
+
 class Torch(unittest.TestCase):
     def setUp(self):
         self.f = posenc.frequencies(rotary_dim=24, base=10000)

@@ -31,7 +31,7 @@ import threading
 
 import numpy
 
-__all__ = ["Cache", "Cells", "Error", "Frequencies", "StepHeads", "attend", "format_bytes", "frequencies",
+__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "attend", "format_bytes", "frequencies",
            "hadamard", "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
 
 
@@ -668,9 +668,9 @@ class KeyBias:
     """The bias of a key projection, [kv_heads, head_dim], that keys were made without: attend adds
     scale <q, R(p) b> to the scores, so that a cache holds W x rotated. `frequencies`: as keys are
     rotated, with layout and first_dim unless they are given. heads: of queries. hadamard: the block
-    of the transform that queries are under; 0: the largest."""
+    of the transform that queries are under, as of hadamard()."""
 
-    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=None):
+    def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=0):
         where, self._handle = "KeyBias", _pointer()
         if not isinstance(frequencies, Frequencies):
             raise Error(f"posenc: {where}: frequencies must be Frequencies, got {frequencies.__class__.__name__}")

@@ -43,6 +43,12 @@ concept scaled_format = std::copyable<F> &&
 template <class F>
 concept cache_format = inline_format<F> || scaled_format<F>;
 
+/// A format whose numbers need more of what is elsewhere than a factor: load(head, scales, i).
+template <class F, class Lanes>
+concept loads_with_scales = scaled_format<F> && requires(std::byte const* head, std::size_t i) {
+  F::template load<Lanes>(head, head, i);
+};
+
 /// A format that attention reads in registers, without decoding heads to memory: it has also
 ///
 ///     template <class Lanes>
@@ -50,11 +56,7 @@ concept cache_format = inline_format<F> || scaled_format<F>;
 ///
 /// Lanes::size dims from i on, made by Lanes::load(float const*); of one dim, too, for the last. If
 /// these are to be multiplied by a factor, factor() of all heads, or factor(scales) of one whose
-/// scales are elsewhere. Or load(head, scales, i), if these are more than factors.
-template <class F, class Lanes>
-concept loads_with_scales = scaled_format<F> && requires(std::byte const* head, std::size_t i) {
-  F::template load<Lanes>(head, head, i);
-};
+/// scales are elsewhere.
 template <class F, class Lanes>
 concept loads_registers = loads_with_scales<F, Lanes> ||
     (cache_format<F>&& requires(std::byte const* head, std::size_t i) {

@@ -53,7 +53,7 @@ template <class Lanes, unsigned Distance>
                              Lanes::template in_order<exchanged<Distance>>(x));
 }
 
-/// The last stages of a transform: of Count registers, `step` numbers apart.
+/// Sums and differences of Count registers: the last stages of a transform.
 template <class Lanes, std::size_t Count>
 [[gnu::always_inline]] inline void add_registers(typename Lanes::number (&x)[Count]) noexcept {
   unrolled<std::bit_width(Count) - 1>([&](std::size_t stage) POSENC_INLINED {
@@ -85,7 +85,7 @@ void transform_registers(Real* x, std::size_t count, Real factor) noexcept {
   }
 }
 
-/// Stages of larger blocks: between Count numbers, `step` apart, and their neighbours.
+/// Stages of larger blocks, between registers that are `step` numbers apart, Count at a time.
 template <class Lanes, std::size_t Count, class Real>
 void transform_apart(Real* x, std::size_t count, std::size_t step) noexcept {
   for (auto* const end = x + count; x != end; x += (Count - 1) * step) {

@@ -179,7 +179,7 @@ def run(c, threads):
         numbers(queries * heads * 3, 13 + 10 * b).reshape(queries, heads, 3) for b in range(len(lengths))])) \
         if c.number("profiles") else None
     bias_of_keys = posenc.KeyBias(posenc.frequencies(rotary_dim=dim, base=1e4), numbers(kv_heads * dim, 11).reshape(kv_heads, dim),
-                                  heads, hadamard=c.number("key_bias") or None) if c.number("key_bias") else None
+                                  heads, hadamard=c.number("key_bias")) if c.number("key_bias") else None
     mask, masked = cells_of(c, "mask", 4, most)
     bias, biased = cells_of(c, "bias", 5, most)
     records = bool(c.number("records"))
