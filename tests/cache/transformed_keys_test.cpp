@@ -38,9 +38,15 @@ std::vector<float> keys_with(float outlier) {
   return x;
 }
 
-// The rms error in percent, after `shifts` shifts by one position.
+// As written, and after 1, 10 and 100 shifts by one position: rms errors in percent.
+struct drift {
+  double written, once, ten, hundred;
+};
+
+// Up to the last of `most` shifts, with or without the bracket.
 template <class F>
-double error_of(F const& format, bool transforms, float outlier, int shifts, bool brackets = true) {
+drift drift_of(F const& format, bool transforms, float outlier, int most = 100,
+               bool brackets = true) {
   auto const f = posenc::geometric(dim, 1e4);
   auto const x = keys_with(outlier);
   constexpr std::int64_t first = 10'000;
@@ -51,26 +57,33 @@ double error_of(F const& format, bool transforms, float outlier, int shifts, boo
   auto const moved = rotated<halves>(keys.heads());
   cos_sin_rows const at(f, positions(first));
   transforms ? rotate(at, written.hadamard()) : rotate(at, written);
-  for (int i = 0; i < shifts; ++i)
-    transforms&& brackets ? rotate(rows, moved.from_hadamard().hadamard()) : rotate(rows, moved);
-  auto read = keys.read();
-  if (transforms) posenc::hadamard(heads_view(read.data(), {tokens, 1, dim}));
-  return 100 * rms_error(read, x, f.inv_freq(), first - shifts);
+  drift result{};
+  for (int shifts = 0; shifts <= most; ++shifts) {
+    if (shifts != 0)
+      transforms&& brackets ? rotate(rows, moved.from_hadamard().hadamard()) : rotate(rows, moved);
+    if (shifts != 0 && shifts != 1 && shifts != 10 && shifts != 100) continue;
+    auto read = keys.read();
+    if (transforms) posenc::hadamard(heads_view(read.data(), {tokens, 1, dim}));
+    (shifts == 0    ? result.written
+     : shifts == 1  ? result.once
+     : shifts == 10 ? result.ten
+                    : result.hundred) = 100 * rms_error(read, x, f.inv_freq(), first - shifts);
+  }
+  return result;
 }
 
-// As written, and after 1, 10 and 100 shifts.
-struct drift {
-  double written, once, ten, hundred;
-};
-template <class F>
-drift drift_of(F const& format, bool transforms, float outlier) {
-  return {error_of(format, transforms, outlier, 0), error_of(format, transforms, outlier, 1),
-          error_of(format, transforms, outlier, 10), error_of(format, transforms, outlier, 100)};
+// A slow pair that turns by less than half a step of its codes is rounded back each time. Under a
+// transform every code has a part of every pair: errors of encodings are independent, and n of them
+// make sqrt(n) times the error.
+void is_a_random_walk(drift const& of) {
+  EXPECT_NEAR(of.once, std::sqrt(2.0) * of.written, 0.05 * of.once);
+  EXPECT_NEAR(of.ten, std::sqrt(11.0) * of.written, 0.05 * of.ten);
+  EXPECT_NEAR(of.hundred, std::sqrt(101.0) * of.written, 0.05 * of.hundred);
 }
 
 template <class F>
-void drifts(char const* name, F const& format, float outlier, drift const& plain,
-            drift const& transformed) {
+drift drifts(char const* name, F const& format, float outlier, drift const& plain,
+             drift const& transformed) {
   SCOPED_TRACE(testing::Message() << name << ", a pair times " << outlier);
   auto const are = [](drift const& got, drift const& expected) {
     EXPECT_NEAR(got.written, expected.written, 0.02 * expected.written);
@@ -79,21 +92,28 @@ void drifts(char const* name, F const& format, float outlier, drift const& plain
     EXPECT_NEAR(got.hundred, expected.hundred, 0.04 * expected.hundred);
   };
   are(drift_of(format, false, outlier), plain);
-  are(drift_of(format, true, outlier), transformed);
+  auto const got = drift_of(format, true, outlier);
+  are(got, transformed);
+  return got;
 }
 
 // What cache/README.md says. As written, they are the errors that a program of its own found for
 // 4000 other keys: with the transform 0.54, 0.48, 0.32 percent of q8_0, 0.59, 0.54, 0.39 of u8,
 // 0.65, 0.58, 0.41 of int8, and 8.6, 7.7, 5.4 of q4_0.
 TEST(transformed_keys, have_the_errors_of_their_encodings) {
-  drifts("q8_0", posenc::q8_0{}, 1, {0.525, 0.681, 2.58, 18.2}, {0.540, 0.768, 1.74, 5.34});
+  is_a_random_walk(
+      drifts("q8_0", posenc::q8_0{}, 1, {0.525, 0.681, 2.58, 18.2}, {0.540, 0.768, 1.74, 5.34}));
   drifts("q8_0", posenc::q8_0{}, 8, {0.902, 1.24, 4.41, 20.6}, {0.493, 0.695, 1.59, 4.84});
-  drifts("q8_0", posenc::q8_0{}, 30, {1.22, 1.61, 5.84, 20.2}, {0.331, 0.471, 1.07, 3.27});
-  drifts("u8", posenc::u8_per_head{}, 1, {0.591, 0.818, 2.58, 11.0}, {0.590, 0.835, 1.94, 5.90});
-  drifts("u8", posenc::u8_per_head{}, 30, {1.38, 2.01, 5.15, 14.4}, {0.405, 0.577, 1.32, 3.92});
-  drifts("int8", posenc::int8_per_head{}, 1, {0.634, 0.843, 3.16, 18.95},
-         {0.666, 0.944, 2.16, 6.49});
-  drifts("int8", posenc::int8_per_head{}, 30, {2.20, 2.57, 8.08, 25.1}, {0.431, 0.606, 1.39, 4.15});
+  is_a_random_walk(
+      drifts("q8_0", posenc::q8_0{}, 30, {1.22, 1.61, 5.84, 20.2}, {0.331, 0.471, 1.07, 3.27}));
+  is_a_random_walk(drifts("u8", posenc::u8_per_head{}, 1, {0.591, 0.818, 2.58, 11.0},
+                          {0.590, 0.835, 1.94, 5.90}));
+  is_a_random_walk(drifts("u8", posenc::u8_per_head{}, 30, {1.38, 2.01, 5.15, 14.4},
+                          {0.405, 0.577, 1.32, 3.92}));
+  is_a_random_walk(drifts("int8", posenc::int8_per_head{}, 1, {0.634, 0.843, 3.16, 18.95},
+                          {0.666, 0.944, 2.16, 6.49}));
+  is_a_random_walk(drifts("int8", posenc::int8_per_head{}, 30, {2.20, 2.57, 8.08, 25.1},
+                          {0.431, 0.606, 1.39, 4.15}));
   auto const e4m3 = posenc::e4m3::of_scale(1.0f / 64);
   drifts("e4m3", e4m3, 1, {2.66, 3.17, 9.31, 74.0}, {2.65, 3.76, 8.88, 26.6});
   drifts("e4m3", e4m3, 8, {28.0, 28.6, 34.9, 67.9}, {2.70, 3.74, 8.84, 26.5});
@@ -104,33 +124,18 @@ TEST(transformed_keys, have_the_errors_of_their_encodings) {
   drifts("int4", int4, 1, {10.1, 11.7, 35.3, 151}, {10.1, 14.5, 36.0, 179});
   drifts("int4", int4, 30, {18.7, 19.7, 42.7, 402}, {6.82, 9.65, 39.8, 210});
   posenc::numbers_of<posenc::bfloat16> const bf16;
-  drifts("bf16", bf16, 1, {0.166, 0.214, 0.872, 5.85}, {0.162, 0.230, 0.559, 1.66});
-  drifts("bf16", bf16, 30, {0.158, 0.237, 0.436, 2.13}, {0.167, 0.233, 0.552, 1.65});
-}
-
-// A slow pair that turns by less than half a step of its codes is rounded back each time. Under a
-// transform every code has a part of every pair: errors of encodings are independent, and n of them
-// make sqrt(n) times the error.
-TEST(transformed_keys, drift_as_a_random_walk_does) {
-  auto const test = [](auto const& format) {
-    for (float const outlier : {1.0f, 30.0f}) {
-      auto const of = drift_of(format, true, outlier);
-      EXPECT_NEAR(of.once, std::sqrt(2.0) * of.written, 0.05 * of.once);
-      EXPECT_NEAR(of.ten, std::sqrt(11.0) * of.written, 0.05 * of.ten);
-      EXPECT_NEAR(of.hundred, std::sqrt(101.0) * of.written, 0.05 * of.hundred);
-    }
-  };
-  test(posenc::q8_0{});
-  test(posenc::u8_per_head{});
-  test(posenc::int8_per_head{});
-  test(posenc::numbers_of<posenc::bfloat16>{});
+  is_a_random_walk(
+      drifts("bf16", bf16, 1, {0.166, 0.214, 0.872, 5.85}, {0.162, 0.230, 0.559, 1.66}));
+  is_a_random_walk(
+      drifts("bf16", bf16, 30, {0.158, 0.237, 0.436, 2.13}, {0.167, 0.233, 0.552, 1.65}));
 }
 
 // The transform does not commute with the rotation.
 TEST(transformed_keys, are_lost_if_they_move_without_the_bracket) {
-  EXPECT_LT(error_of(posenc::numbers_of<float>{}, true, 1, 1), 1e-4);
-  EXPECT_GT(error_of(posenc::numbers_of<float>{}, true, 1, 1, false), 30);
-  EXPECT_GT(error_of(posenc::q8_0{}, true, 1, 1, false), 30);
+  posenc::numbers_of<float> const floats;
+  EXPECT_LT(drift_of(floats, true, 1, 1).once, 1e-4);
+  EXPECT_GT(drift_of(floats, true, 1, 1, false).once, 30);
+  EXPECT_GT(drift_of(posenc::q8_0{}, true, 1, 1, false).once, 30);
 }
 
 // One shift, in place or from cache to cache, has the bits of decode, transform, rotate, transform
