@@ -239,7 +239,7 @@ static posenc1_cache cache_of(struct cache* memory, int format, int strided) {
                      .pages = PAGES,
                      .page_tokens = PAGE};
   if (format == POSENC1_FORMAT_INT8_STATIC || format == POSENC1_FORMAT_E4M3 ||
-      format == POSENC1_FORMAT_E4M3_TRUNCATED)
+      format == POSENC1_FORMAT_E4M3_TRUNCATED || format == POSENC1_FORMAT_INT4_STATIC)
     c.scale = tensor_scale;
   if (strided) { /* pages backwards, heads outside tokens, at an odd address */
     ptrdiff_t const head = (ptrdiff_t)bytes * PAGE, page = HEADS * head;
@@ -608,7 +608,8 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   MUST_REFUSE_WITH(s.keys.to_cache.page_tokens = 0, "pages must have tokens");
   MUST_REFUSE_WITH(s.keys.to_cache.slots = NULL; s.keys.to_cache.pages = 1, "room for all tokens");
   MUST_REFUSE_WITH(s.keys.to_cache.format = (posenc1_format)1, "format must be one of the header");
-  MUST_REFUSE_WITH(s.keys.to_cache.format = (posenc1_format)14, "format must be one of the header");
+  MUST_REFUSE_WITH(s.keys.to_cache.format = (posenc1_format)FORMATS,
+                   "format must be one of the header");
   MUST_REFUSE_WITH(s.keys.to_cache.scale = 1, "scale must be 0 for this format, got 1");
   MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_E4M3;
                    s.keys.to_cache.scale = -1, "scale must be finite and positive");

@@ -30,10 +30,10 @@ inline constexpr key_bias_rule key_biases[]{
      " qwen3_5_moe_text nemotron glm4_moe hy_v3 gemma gemma2 vaultgemma gemma3_text gemma3n_text"
      " gemma4_text gemma4_unified_text modernbert modernbert-decoder laguna mellum afmoe cohere"
      " cohere2 cohere2_moe smollm3 llama4_text helium nanochat granite granitemoe granitemoeshared"
-     " granitemoehybrid granite4_vision_text hyperclovax higgs_audio_v2 deepseek_ocr2_text diffllama"
-     " moonshine bamba recurrent_gemma", "attention_bias", false},
-    {"mistral mixtral ministral ministral3 phi3 phi4_multimodal lfm2 lfm2_moe nomic_bert cwm pixtral"
-     " minimax minimax_m2 minimax_m3_vl_text exaone4 exaone_moe gptj codegen dbrx jetmoe"
+     " granitemoehybrid granite4_vision_text hyperclovax higgs_audio_v2 deepseek_ocr2_text"
+     " diffllama moonshine bamba recurrent_gemma", "attention_bias", false},
+    {"mistral mixtral ministral ministral3 phi3 phi4_multimodal lfm2 lfm2_moe nomic_bert cwm"
+     " pixtral minimax minimax_m2 minimax_m3_vl_text exaone4 exaone_moe gptj codegen dbrx jetmoe"
      " glm_ocr_text gpt_neox_japanese mllama_text_model jamba nemotron_h", "", false}};
 // clang-format on
 
