@@ -229,8 +229,8 @@ std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {
 /// False, in every worker alike, with no barrier and no byte written, for what it leaves to the
 /// engine: keys or values that are not both f32, f16, bf16, q8_0 or q4_0; another mask than f16; a
 /// mask for some of the heads; rows with gaps; a bias, a scale or a cap that is not finite; memory
-/// that is too small. Else as ggml defines it: strides, GQA, broadcasts over batches, mask, max_bias,
-/// logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec changes nothing.
+/// that is too small. Else as ggml defines it: strides, GQA, broadcasts over batches, mask,
+/// max_bias, logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec changes nothing.
 /// Nothing is allocated, nor thrown but by the barrier.
 template <class Barrier, class Tensor>
 bool ggml_flash_attention(worker<Barrier> const& self, Tensor const& dst,
