@@ -319,7 +319,6 @@ class Attention(unittest.TestCase):  # tests/kernels/cases has the rest
         self.assertTrue((out == 0).all())
 
 
-@unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
 class Biases(unittest.TestCase):  # tests/kernels/cases has their numbers
     def test_must_fit(self):
         q, k = numpy.ones((3, 4, 64), numpy.float32), numpy.ones((1, 9, 2, 64), numpy.float32)
@@ -341,6 +340,7 @@ class Biases(unittest.TestCase):  # tests/kernels/cases has their numbers
                 make()
 
 
+@unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
 class Torch(unittest.TestCase):
     def setUp(self):
         self.f = posenc.frequencies(rotary_dim=24, base=10000)
