@@ -23,6 +23,7 @@ std::vector<T> adjusted(query_profiles const& e, std::vector<T> scores, std::int
   adjust_scores(e, score_row<T>{.scores = scores,
                                 .query_position = query_position,
                                 .key_positions = keys,
+                                .query = {},
                                 .query_side = r});
   return scores;
 }
