@@ -107,7 +107,8 @@ bytes by_the_rule(std::span<float const> head) {
     auto const code = [&](std::size_t i) {
       auto const product = static_cast<float>(double{head[first + i]} * double{inverse}),
                  sum = static_cast<float>(double{product} + 8.5);
-      return std::min(15, static_cast<int>(sum));
+      // 1 / d is infinite for the smallest d; on x86 such a sum converts to a code of 0.
+      return posenc::is_finite(double{sum}) ? std::min(15, static_cast<int>(sum)) : 0;
     };
     for (std::size_t j = 0; j < 16; ++j) result.push_back(code(j) | code(j + 16) << 4);
   }
