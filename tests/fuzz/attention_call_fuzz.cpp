@@ -20,8 +20,6 @@
 #include "must.hpp"
 #include "plain_attention.hpp"
 #include "posenc/attention/call.hpp"
-#include "posenc/cache/int4.hpp"
-#include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
@@ -223,10 +221,6 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
     case 7:
       run<heads_in_memory<float>, heads_in_pages<posenc::q8_0>, heads_in_pages<posenc::q8_0>,
           bfloat16>(data, 32);
-      break;
-    case 8:
-      run<heads_in_memory<float>, heads_in_pages<posenc::q4_0>,
-          heads_in_pages<posenc::int4_per_head>, bfloat16>(data, 32);
       break;
     default:
       run<heads_in_memory<float>, heads_in_memory<float>, heads_in_memory<float>, float>(data, 1);
