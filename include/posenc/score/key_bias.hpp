@@ -33,9 +33,10 @@ namespace posenc::inline POSENC_TARGET {
 ///
 /// Dims that no frequency turns add scale q b. Of use where b is large and keys are stored in few
 /// bits, as Qwen 2's are. Cached keys move as all others: R(p) W x has no b in it. Not for a norm
-/// of keys behind the bias. Angles are exact, sums in the type of scores, in which a sum is off by
-/// at most 2^-22 of sum |A_i| + |B_i| in float. The same bits however a row of keys that follow one
-/// another is cut.
+/// of keys behind the bias. Angles are exact, sums in the type of scores, as products with keys
+/// are. On one axis, the same bits however a row of keys that follow one another is cut. Where
+/// positions leave gaps, each run of keys costs as much as 128 keys: 15 steps at every second
+/// position.
 ///
 ///     scheme{rope<halves>(f), key_bias<halves>(k_proj_bias, kv_heads, heads, f)}
 ///
@@ -69,6 +70,8 @@ class key_bias {
   /// a scheme behind hadamard_transform, or of queries that rotate(...).hadamard() has written.
   /// Throws as hadamard does.
   key_bias of_transformed(std::size_t block = 0) const {
+    detail::require(head_dim_ <= detail::most_head_dim, "key_bias: head_dim must be at most ",
+                    detail::most_head_dim, " for transformed queries, got ", head_dim_);
     auto result = *this;
     result.block_ = detail::hadamard_block(head_dim_, block, "key_bias");
     return result;
