@@ -236,6 +236,9 @@ TEST(key_bias, bad_settings_are_rejected) {
     key_bias<halves>(b, 2, 4, f, contiguous_axes({4, 4}), axis_positions(9, std::vector<int>(9)),
                      0);
   });
+  says("key_bias: head_dim must be at most 4096 for transformed queries, got 8192", [&] {
+    auto const of_8192 = key_bias<halves>(std::vector<float>(8192), 1, 1, f).of_transformed();
+  });
   b[20] = std::numeric_limits<float>::infinity();
   says("key_bias: the bias must be finite, got infinity of kv head 1",
        [&] { key_bias<halves>(b, 2, 4, f); });
