@@ -158,7 +158,7 @@ void write_step(names_of_step const& names, posenc1_step const& step, std::size_
   std::size_t pairs = 0;
   if (rotates) {
     pairs = pairs_of(step, function);
-    require(step.cos_sin != nullptr, function, ": cos_sin must not be null");
+    require_given(function, {{"cos_sin", step.cos_sin}});
     require_aligned(function, "cos_sin", step.cos_sin, sizeof(float));
   }
   checked_set sets[3];
@@ -203,7 +203,7 @@ posenc1_status posenc1_format_bytes(posenc1_format format, size_t head_dim, size
                                     size_t* scale_bytes) {
   return guarded([&] {
     constexpr auto function = "posenc1_format_bytes";
-    require_given(function, bytes, scale_bytes);
+    require_given(function, {{"bytes", bytes}, {"scale_bytes", scale_bytes}});
     require_dim(function, "head_dim", head_dim);
     std::tie(*bytes, *scale_bytes) =
         sizes_of({function, "head"}, {{}, {}, bits_of(format), 1, 1}, head_dim);
@@ -212,7 +212,7 @@ posenc1_status posenc1_format_bytes(posenc1_format format, size_t head_dim, size
 
 posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t parts) {
   return guarded([&] {
-    require_given(step_names.function, step);
+    require_given(step_names.function, {{"step", step}});
     posenc_kernels::write_step(step_names, *step, part, parts);
   });
 }
@@ -220,7 +220,7 @@ posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t 
 posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, size_t heads,
                                   size_t head_dim, float* numbers) {
   return guarded([&] {
-    require_given(reading_names.function, cache, numbers);
+    require_given(reading_names.function, {{"cache", cache}, {"numbers", numbers}});
     posenc1_step step{};
     step.tokens = tokens;
     step.values.from_cache = *cache, step.values.to.data = numbers;
@@ -233,7 +233,7 @@ posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t tokens, size_t he
                                 size_t head_dim, size_t block) {
   return guarded([&] {
     constexpr auto function = "posenc1_hadamard";
-    require_given(function, x);
+    require_given(function, {{"x", x}});
     require_dim(function, "head_dim", head_dim);
     auto const n = block_of(head_dim, block, function);
     if (tokens == 0 || heads == 0) return;
