@@ -1,4 +1,5 @@
 // The C API: errors, the version, the instruction set, and rows.
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
@@ -42,8 +43,8 @@ void write_rows(char const* function, posenc1_row_maker const* maker, P const* p
   if constexpr (std::floating_point<P>) {
     for (auto const* all : {positions, from_positions})
       for (std::size_t i = 0; all != nullptr && i < maker->axes * tokens; ++i)
-        require(all[i] >= -0x1p63 && all[i] < 0x1p63, function,
-                ": a position must be finite and fit int64, got ", all[i], " at token ",
+        require(posenc::is_finite(all[i]) && all[i] >= -0x1p63 && all[i] < 0x1p63, function,
+                ": a position must be finite and within [-2^63, 2^63), got ", all[i], " at token ",
                 i % tokens);
   }
   maker->set->write_rows(*maker->rows, positions, from_positions, std::floating_point<P>, tokens,
@@ -92,10 +93,9 @@ posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
                                          posenc1_row_maker** result) {
   return guarded([&] {
     require_given("posenc1_rerotation_create", {{"from", from}, {"result", result}});
-    for (auto const* f : {from, to})
-      require(f == nullptr || axes_of(*f) == 1,
-              "posenc1_rerotation_create: frequencies must be on one axis, got ", axes_of(*f),
-              "; a row maker's rows of distances on each axis move keys");
+    auto const axes = std::max(axes_of(*from), to == nullptr ? 1 : axes_of(*to));
+    require(axes == 1, "posenc1_rerotation_create: frequencies must be on one axis, got ", axes,
+            "; rows of a row maker, at the distances, move keys on several");
     auto const pairs = from->value.pairs();
     auto const target = to != nullptr ? to->value : posenc::frequencies(std::vector(pairs, 0.0));
     require(target.pairs() == pairs,

@@ -56,7 +56,11 @@ void check_norm(heads_name what, posenc1_norm const& norm) {
              eps_place = bits_of(norm.eps_place), type = bits_of(norm.weight_type);
   auto const eps = static_cast<float>(norm.eps);
   if (is_zero(norm.eps))
-    return what.require(norm.weight == nullptr, "eps of the norm must be given where weights are");
+    return what.require(
+        norm.weight == nullptr && (kind | place | eps_place) == 0 && norm.plus_one == 0,
+        "eps of the norm must be given where its weights, kind or places are");
+  what.require(norm.plus_one == 0 || norm.weight != nullptr,
+               "weights of the norm must be given where plus_one is");
   what.require(posenc::is_finite(static_cast<double>(eps)) && eps > 0,
                "eps of the norm must be finite and positive as float, or 0 for no norm, got ",
                norm.eps);
@@ -95,6 +99,9 @@ void check(checked_set& set, names_of_step const& names, std::size_t which,
   for (std::size_t i = 0; i < set.targets && !stays; ++i)
     what.require(!set.from.overlaps(set.to[i]) || set.from.are(set.to[i]),
                  "source and target must not overlap, unless they are the same heads");
+
+  what.require(set.rotates || heads.first_dim == 0,
+               "first_dim must be 0 for values, which do not rotate, got ", heads.first_dim);
 
   auto& plan = set.plan;
   check_norm(what, heads.norm);
