@@ -27,17 +27,22 @@ function(expect code where pattern)
   set(out "${out}" PARENT_SCOPE)
 endfunction()
 
-# A run whose output, or help, fits 80 columns.
-function(expect_narrow)
-  expect(0 out "" ${ARGN})
-  string(REGEX REPLACE "[;\\[]|\\]" "." lines "${out}")
+# A text that fits 80 columns.
+function(narrow text)
+  string(REGEX REPLACE "[;[]|\\]" "." lines "${text}")
   string(REPLACE "\n" ";" lines "${lines}")
   foreach(line IN LISTS lines)
     string(LENGTH "${line}" width)
     if(width GREATER 80)
-      message(FATAL_ERROR "${ARGN}: a line has ${width} columns, above 80:\n${line}")
+      message(FATAL_ERROR "a line has ${width} columns, above 80:\n${line}")
     endif()
   endforeach()
+endfunction()
+
+# A run whose output, or help, fits 80 columns; leaves out.
+function(expect_narrow)
+  expect(0 out "" ${ARGN})
+  narrow("${out}")
   set(out "${out}" PARENT_SCOPE)
 endfunction()
 
