@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import importlib.util
 import io
 import pathlib
 import pickle
@@ -22,6 +23,7 @@ except ImportError:
     torch = None
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "inspect_model" / "models"
+DRAWS = importlib.util.find_spec("matplotlib") is not None
 POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
 # inv_freq is rounded to double, the rows are not made of the rounded ones.
 ANGLE = 1_000_000 * 2.0**-53
@@ -484,11 +486,17 @@ class Profile(unittest.TestCase):
 class Curve(unittest.TestCase):
     def drawn(self, model):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
-            curve.main([str(MODELS / model), str(pathlib.Path(folder) / "curve.svg")])
+            curve.main([str(MODELS / model)] + [str(pathlib.Path(folder) / "curve.svg")] * DRAWS)
         return said.getvalue()
 
     def test_is_drawn_or_printed(self):
-        self.assertRegex(self.drawn("gemma-3-27b.json"), r"curve\.svg|layer 0, window 1024\n +0 ")
+        self.assertRegex(self.drawn("gemma-3-27b.json"),
+                         r"curve\.svg" if DRAWS else r"layer 0, window 1024\ndistance +score\n +0 ")
+
+    @unittest.skipIf(DRAWS, "matplotlib is there")
+    def test_needs_matplotlib_for_a_file(self):
+        with self.assertRaisesRegex(SystemExit, "curve.svg: is not drawn without matplotlib"):
+            curve.main([str(MODELS / "gemma-3-27b.json"), "curve.svg"])
 
     def test_says_why_there_is_none(self):
         for model, why in (("gpt2.json", "no layer rotates"), ("no.such.json", "can be read")):
