@@ -105,6 +105,7 @@ if(MODELS)
 endif()
 expect(0 out "Examples: attention_vs_distance Llama 2 7B" --help)
 
+expect_narrow(--help)
 # Wrongly.
 expect_refusals(${small})
 expect(1 err "--model: no model is called gpt-3; there are gpt-j-6b, gpt-neox-20b" --model gpt-3)

@@ -169,7 +169,8 @@ int write_self(options const& given, precision stored) {
 int main(int argc, char** argv) {
   CLI::App app(
       "Checks what an engine computes against the conformance set of positional encodings, and "
-      "says what it got wrong. Exit code 0: all is right; 1: something is wrong; 2: bad input.");
+      "says what it got wrong. Exit code 0: all is right; 1: something is wrong; 2: bad input.",
+      "conformance");
   reporting::add_examples(
       app, "conformance",
       {{"tests/conformance/cases --template > dump.json", "to fill in"},
@@ -192,6 +193,9 @@ int main(int argc, char** argv) {
   app.add_flag("--list-mistakes", wants_list, "print the names of all mistakes");
   try {
     app.parse(argc, argv);
+  } catch (CLI::CallForHelp const&) {
+    std::fputs(reporting::folded_help(app.help()).c_str(), stdout);
+    return 0;
   } catch (CLI::ParseError const& error) {
     auto const code = app.exit(error);
     return code == 0 ? 0 : 2;

@@ -40,3 +40,4 @@ expect(1 err "--bias is not read: it is of keys slow, turning, qwen, which" --ki
 expect(1 err "--wide-bias is not read: it is of keys wide, qwen, which" --kind slow --wide-bias 8)
 
 expect(0 out "Examples: keys_in_few_bits every kind" --help)
+expect_narrow(--help)

@@ -106,7 +106,7 @@ int run_program(int argc, char** argv, std::string const& says,
   std::string_view const path = argv[0];
   std::string const name(path.substr(path.find_last_of('/') + 1));
   try {
-    CLI::App app(says);
+    CLI::App app(says, name);
     add_examples(app, name, examples);
     Options o;
     declare(app, o);

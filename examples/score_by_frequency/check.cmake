@@ -114,6 +114,9 @@ endif()
 file(REMOVE check.csv check.svg)
 expect(0 out "Examples: score_by_frequency a head that attends to the previous token" --help)
 
+expect_narrow(${own})
+expect_narrow(${own} --attends-by)
+expect_narrow(--help)
 # Wrongly.
 expect(1 err "requires" --q "${DATA}/queries.npy")
 expect(1 err "requires" --attends-by)
