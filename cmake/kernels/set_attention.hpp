@@ -202,7 +202,7 @@ bool attend(attention_plan const* plans, std::size_t count, attention_team const
 }
 
 constexpr attention_functions functions_of_attention{attention_bytes, attend, make_key_bias,
-                                                     destroy_key_bias};
+                                                     key_bias_at, destroy_key_bias};
 constexpr attention_functions const* attention = &functions_of_attention;
 
 }  // namespace

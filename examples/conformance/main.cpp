@@ -197,6 +197,16 @@ int main(int argc, char** argv) {
     return code == 0 ? 0 : 2;
   }
   try {
+    auto const require = [](bool holds, char const* sentence) {
+      if (!holds) throw std::runtime_error(sentence);
+    };
+    require(wants_list + wants_template + wants_self <= 1,
+            "--list-mistakes, --template and --self must not be given together");
+    require(!wants_list || given.folder.empty(), "--list-mistakes must be given alone");
+    require((given.dump.empty() && given.accepted.empty() && !given.all) ||
+                !(wants_list || wants_template || wants_self),
+            "DUMP, --accept and --all must be of a check, without --list-mistakes, --template and "
+            "--self");
     if (wants_list) return list_mistakes();
     if (given.folder.empty()) throw std::runtime_error("the folder of the cases must be given");
     for (auto const& name : given.accepted) {

@@ -117,6 +117,8 @@ expect(0 out "Examples: score_by_frequency a head that attends to the previous t
 # Wrongly.
 expect(1 err "requires" --q "${DATA}/queries.npy")
 expect(1 err "requires" --attends-by)
+expect(1 err "--layer is not read: it is of a model, which --config or --weights names" ${own} --layer 0)
+expect(1 err "--context is not read: with --attends-by it is for the rules of --config" ${own} --attends-by --context 64)
 expect(1 err "no-such.npy: cannot be read: No such file" --q no-such.npy --k no-such.npy)
 expect(1 err "columns.npy: must be in C order: save numpy.ascontiguousarray" --q "${DATA}/columns.npy" --k "${DATA}/keys.npy")
 expect(1 err "check.cmake: must begin as .npy files do" --q "${CMAKE_CURRENT_LIST_FILE}" --k "${DATA}/keys.npy")

@@ -2,14 +2,15 @@
 
 /// The type that oracles compute with, of 64 bits or more, with functions as exact: long double;
 /// but two doubles where long double is a double (32-bit ARM), has the functions of double
-/// (WebAssembly), or a fused multiply-add that is not exact (PowerPC).
+/// (WebAssembly), a fused multiply-add that is not exact (PowerPC), or cosines that are not exact
+/// far from 0 (Windows).
 
 #include <math.h>
 
 #include <cmath>
 #include <limits>
 
-#if defined(__wasm__) || __LDBL_MANT_DIG__ == 53 || __LDBL_MANT_DIG__ == 106
+#if defined(__wasm__) || defined(_WIN32) || __LDBL_MANT_DIG__ == 53 || __LDBL_MANT_DIG__ == 106
 #include "two_doubles.hpp"
 
 namespace oracle {
