@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -34,6 +36,27 @@ struct on_threads {
     for (std::size_t i = 0; i < n; ++i) threads.emplace_back(run, i);
     for (auto& thread : threads) thread.join();
   }
+};
+
+/// As std::barrier, whose threads wait for ever under libstdc++ 12 for Windows.
+class barrier {
+ public:
+  explicit barrier(std::size_t threads) : threads_(threads), expected_(threads) {}
+  void arrive_and_wait() {
+    std::unique_lock lock(mutex_);
+    auto const phase = phase_;
+    if (--expected_ == 0) {
+      expected_ = threads_, ++phase_;
+      all_here_.notify_all();
+    } else {
+      all_here_.wait(lock, [&] { return phase_ != phase; });
+    }
+  }
+
+ private:
+  std::size_t threads_, expected_, phase_ = 0;
+  std::mutex mutex_;
+  std::condition_variable all_here_;
 };
 
 /// Calls what(tasks) for splits into 1 to 7 tasks, in order, shuffled, and on threads.

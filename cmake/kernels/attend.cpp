@@ -91,7 +91,8 @@ std::uint64_t mark_of(posenc1_attention const* attentions, std::size_t count,
         a.query_positions, a.key_positions, a.causal, a.dot_products, a.behind, a.ahead, a.chunk,
         a.mask.data, a.mask.type, a.mask.query_stride, a.bias.data, a.bias.type, a.slopes, a.cap,
         a.temperature.rule, a.temperature.length, a.log_sum_exp, a.scores, a.weights, a.key_bias,
-        a.profiles.profiles, a.profiles.rank, a.profiles.extent, a.profiles.query_side);
+        a.profiles.profiles, a.profiles.rank, a.profiles.extent, a.profiles.query_side, a.tau,
+        a.temperature.scale);
   }
   return mark | 1;
 }

@@ -16,8 +16,10 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/score/key_bias.hpp"
 #include "posenc/score/query_profiles.hpp"
+#include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/critical_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "set.hpp"
@@ -141,6 +143,7 @@ class run_time_rules {
       auto const& b = *reinterpret_cast<layout_key_bias const*>(given_.key_bias->bias);
       b.in_halves ? b.in_halves->adjust_scores(of_all) : b.is_interleaved->adjust_scores(of_all);
     }
+    if (given_.tau > 0) posenc::scale_invariant(given_.tau).adjust_scores(row);
     if (auto const& p = given_.profiles; p.profiles != nullptr) {
       of_all.query_side = {p.query_side + (row.query_index * given_.heads + of_all.head) * p.rank,
                            p.rank};
@@ -173,6 +176,11 @@ class run_time_rules {
         return posenc::position_temperature{t.scale, t.length, t.offset}.inverse_temperature(row);
       case POSENC1_ADAPTIVE:
         return posenc::adaptive_temperature().inverse_temperature(row);
+      case POSENC1_HALF_WEIGHT:
+        return posenc::half_weight_temperature(t.scale > 0 ? t.scale : 0.5)
+            .inverse_temperature(row);
+      case POSENC1_CRITICAL:
+        return posenc::critical_temperature(t.scale > 0 ? t.scale : 2).inverse_temperature(row);
       case POSENC1_SSMAX: {
         if (row.keys < 2) return 1;
         auto const head = first_head_ + row.head;

@@ -33,7 +33,7 @@ struct options {
 constexpr char const* shipped_models = SHIPPED_MODELS;
 #else
 constexpr char const* shipped_models = "";
-posenc::model_description read_model(std::string const&, bool) {
+posenc::model_description read_model(std::string const&) {
   throw std::runtime_error("this program was built without nlohmann-json, which reads models");
 }
 #endif
@@ -251,7 +251,7 @@ std::string name_of(std::filesystem::path path, std::vector<measured_model> cons
 }
 
 measured_model measure_layers(options const& o, std::string const& name, std::string const& file) {
-  auto const m = read_model(file, false);
+  auto const m = read_model(file);
   posenc::profile_settings settings{.head_dim = m.kinds.front().head_dim,
                                     .range = o.range.value_or(m.context.value_or(4096))};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
@@ -281,7 +281,7 @@ void refuse_heads_apart(options const& o) {
     for (auto const& file : settings_in(path)) files.push_back(file);
   if (!o.chosen.heads_apart || files.empty()) return;
   for (auto const& file : files)
-    for (auto const& kind : read_model(file, false).kinds)
+    for (auto const& kind : read_model(file).kinds)
       if (kind.alibi) return;
   throw std::runtime_error("--heads-apart is not read: no layer of " + files.front() +
                            (files.size() == 1 ? "" : " and the others") + " has heads that differ");

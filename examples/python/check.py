@@ -467,12 +467,14 @@ class Torch(unittest.TestCase):
             "first_dim must be": (x, rows, "halves", 24),
             "rotary block": (x, rows, "halves", 1),
             "contiguous": (torch.zeros(2, 24, 2).transpose(1, 2), rows, "halves", 0),
-            "must not repeat": (torch.zeros(2, 1, 24).expand(2, 3, 24), rows, "halves", 0),
+            "heads must not repeat memory": (torch.zeros(2, 1, 24).expand(2, 3, 24), rows, "halves", 0),
             "use rotate": (x.clone().requires_grad_(), rows, "halves", 0),
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
                 torch.ops.posenc.rotate_(*wrong)
         self.assertTrue((x == 0).all())
+        with self.assertRaisesRegex(posenc.Error, "heads must not repeat memory"):
+            torch.ops.posenc.rotate(x.expand(2, 3, 24), rows, "halves", 0)
 
 
 class Profile(unittest.TestCase):

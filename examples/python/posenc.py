@@ -55,7 +55,7 @@ _ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused"
 _AXES = {"by_pair": 0, "contiguous": 1, "interleaved": 2, "ggml": 3, "ggml_interleaved": 4}
 _CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
 _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
-                 "adaptive": 5}
+                 "adaptive": 5, "half_weight": 6, "critical": 7}
 _BOTH_WAYS = None, "image", "image_within_window", "prefix"
 _LAST_DIMS = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
@@ -142,7 +142,7 @@ class _Attention(ctypes.Structure):
                 ("ahead", _size), ("chunk", _size), ("mask", _Cells), ("bias", _Cells),
                 ("slopes", _pointer), ("cap", _double), ("temperature", _Temperature),
                 ("log_sum_exp", _pointer), ("scores", _pointer), ("weights", _pointer),
-                ("key_bias", _pointer), ("profiles", _Profiles)]
+                ("key_bias", _pointer), ("profiles", _Profiles), ("tau", _double)]
 
 
 _barrier = ctypes.CFUNCTYPE(None, _pointer)
@@ -770,7 +770,7 @@ class KeyBias:
 def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None, type=None,
            layout="halves", scale=0.0, query_positions=None, key_positions=None, causal=False,
            behind=0, ahead=0, chunk=0, mask=None, bias=None, slopes=None, cap=0.0, sinks=None,
-           temperature=None, key_bias=None, profiles=None, dot_products=False, log_sum_exp=False,
+           temperature=None, key_bias=None, profiles=None, tau=0.0, dot_products=False, log_sum_exp=False,
            scores=False, weights=False, threads=1, out=None):
     """softmax(scale <q, k>) v as float32 (float64), of queries [batches, queries, heads, head_dim],
     or without batches, or of one query, [heads, head_dim]. keys, values: Caches, which sequences
@@ -784,9 +784,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
     Gemma 2 has it. sinks: a logit per head. temperature: {"rule": "log_n", "length": 4096},
     log_n_by_position, {"rule": "ssmax", "scales": ..., "biases": ...}, {"rule": "by_position",
-    "scale": 0.1, "length": 8192, "offset": 1}, adaptive. key_bias: a KeyBias that keys were made
+    "scale": 0.1, "length": 8192, "offset": 1}, adaptive, half_weight, critical. key_bias: a KeyBias that keys were made
     without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
-    heads, rank]. dot_products: quicker, rounded. out: of any type, where outputs go.
+    heads, rank]. tau: scale-invariant attention's, in tokens. dot_products: quicker, rounded. out: of any type, where outputs go.
 
     log_sum_exp, scores, weights: not False: returns a tuple of outputs and these, [..., queries,
     heads] and [..., heads, queries, keys]. posenc.h says more of all."""
@@ -855,7 +855,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         one.query_tokens = count
         for name, given in (("query_positions", query_positions), ("key_positions", key_positions)):
             setattr(one, name, None if given is None or not given.size else given[i].ctypes.data)
-        one.causal, one.dot_products, one.cap = bool(causal), bool(dot_products), cap
+        one.causal, one.dot_products, one.cap, one.tau = bool(causal), bool(dot_products), cap, tau
         one.behind, one.ahead, one.chunk = (_count(where, name, value) for name, value in (
             ("behind", behind), ("ahead", ahead), ("chunk", chunk)))
         one.mask, one.bias, one.temperature = cells[0][i], cells[1][i], rules

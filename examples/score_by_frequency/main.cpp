@@ -123,7 +123,7 @@ struct rotation {
 rotation rotation_of_model([[maybe_unused]] options const& o,
                            [[maybe_unused]] std::size_t& head_dim) {
 #ifdef READS_MODELS
-  auto const model = read_model(o.config, false);
+  auto const model = read_model(o.config);
   auto const& kind = model.kind_of(o.layer.value_or(0));
   if (kind.rotary.empty())
     throw std::runtime_error(o.config + ": layer " + std::to_string(o.layer.value_or(0)) +

@@ -472,14 +472,18 @@ typedef enum posenc1_temperature_rule {
   POSENC1_SSMAX = 3,             /**< scales[h] ln n + biases[h] of query head h */
   POSENC1_BY_POSITION = 4,       /**< 1 + scale ln(1 + floor((p + offset) / length)): Llama 4 with
                                   * an offset of 1, Ministral 3 with 0 */
-  POSENC1_ADAPTIVE = 5           /**< by the entropy of the weights, as published in 2024 */
+  POSENC1_ADAPTIVE = 5,          /**< by the entropy of the weights, as published in 2024 */
+  POSENC1_HALF_WEIGHT = 6,       /**< the least from 1 on where the largest weight is `scale` */
+  POSENC1_CRITICAL = 7           /**< `scale` times the row's critical one, at least 1. Allocates a
+                                  * copy of the row, as no other rule does */
 } posenc1_temperature_rule;
 
 /** A rule and its numbers. Those that it has not must be 0 and null. */
 typedef struct posenc1_temperature {
   posenc1_temperature_rule rule; /**< none unless said */
   double length;                 /**< in tokens; of logarithms above 1, of BY_POSITION positive */
-  double scale;                  /**< of BY_POSITION; not negative */
+  double scale;                  /**< of BY_POSITION, not negative; of HALF_WEIGHT, below 1 (0:
+                                  * 1/2); of CRITICAL, positive (0: 2) */
   double offset;                 /**< of BY_POSITION, in tokens */
   double const* scales;          /**< of SSMAX, [heads], positive */
   double const* biases;          /**< of SSMAX, [heads]; null: 0 */
@@ -524,8 +528,8 @@ typedef struct posenc1_profiles {
  * key_cache, and of values and value_cache, one is given: that whose data is not null. Caches are
  * read as posenc1_read_cache decodes them, and tokens that no query sees are not read.
  *
- *     scale <q, k> + key bias + profiles + bias - slope distance  then the cap  + mask  times the
- * temperature  softmax
+ *     x = scale <q, k> + key bias            with tau: x = a(distance) x + m(distance)
+ *     x + profiles + bias - slope distance   then the cap, + mask, times the temperature, softmax
  */
 typedef struct posenc1_attention {
   posenc1_heads queries;     /**< no slots */
@@ -571,6 +575,9 @@ typedef struct posenc1_attention {
 
   posenc1_key_bias const* key_bias; /**< that keys were made without; null: none */
   posenc1_profiles profiles;        /**< made by the queries */
+
+  double tau; /**< scale-invariant attention's, in tokens: a = sqrt(1 + 2 ln(1 + distance / tau)),
+               * m = -2 ln(1 + distance / tau); 0: none */
 } posenc1_attention;
 
 /** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments: from

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <barrier>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "executors.hpp"
 #include "numbers.hpp"
 #include "oracle/ggml_flash_attention.hpp"
 #include "posenc/cache/q4_0.hpp"
@@ -239,7 +239,7 @@ struct op {
 bool run(op& x, std::size_t workers) {
   std::vector<std::byte> whole(ggml_flash_attention_bytes(x.dst, workers) + 1);
   auto const memory = std::span(whole).subspan(1);  // at any address
-  std::barrier barrier(static_cast<std::ptrdiff_t>(workers));
+  executors::barrier barrier(workers);
   std::vector<char> taken(workers);
   auto const act = [&](std::size_t i) {
     worker const self(i, workers, [&] { barrier.arrive_and_wait(); });

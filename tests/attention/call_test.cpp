@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -65,7 +64,7 @@ void on_threads(std::size_t count, auto const& act) {
 /// Every worker attends to the calls, whose sentences of errors are returned, one for each worker.
 std::vector<std::string> attend_on_threads(std::size_t workers, auto const& calls,
                                            std::span<std::byte> memory) {
-  std::barrier barrier(static_cast<std::ptrdiff_t>(workers));
+  executors::barrier barrier(workers);
   std::vector<std::string> errors(workers);
   on_threads(workers, [&](std::size_t i) {
     worker const self(i, workers, [&] { barrier.arrive_and_wait(); });
@@ -188,7 +187,7 @@ TEST(attention_workers, that_disagree_are_told_so) {
   constexpr std::size_t count = 3;
   std::vector<std::byte> memory(attention_bytes(view, count + 1));
   auto const errors_of = [&](auto const& run) {
-    std::barrier barrier(static_cast<std::ptrdiff_t>(count));
+    executors::barrier barrier(count);
     std::vector<std::string> errors(count);
     auto const wait = [&] { barrier.arrive_and_wait(); };
     on_threads(count, [&](std::size_t i) { errors[i] = message_of([&] { run(i, wait); }); });

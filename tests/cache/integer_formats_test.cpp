@@ -312,6 +312,14 @@ TEST(int8_per_head, is_vllms_byte_for_byte) {
   EXPECT_EQ(codes(true), (std::vector{50, -127, 33, 0, 0}));
 }
 
+// As MLAS, whose std::min(127.0f, x) is 127.
+TEST(int8_static, gives_nan_its_greatest_code) {
+  for (std::uint32_t const nan : {0x7fc00000u, 0xffc00000u}) {
+    for (auto const x : through(int8_static{1}, std::vector(40, float_of_bits(nan))))
+      EXPECT_EQ(x, 127) << std::hex << nan;
+  }
+}
+
 TEST(integer_formats, make_a_head_with_a_number_that_is_not_finite_nan) {
   for (double const bad : {not_a_number(), infinity(), minus_infinity()}) {
     auto head = numbers::random<float>(64);

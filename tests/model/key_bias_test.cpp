@@ -59,6 +59,10 @@ TEST(key_bias_is_separable, says_what_the_class_of_a_config_does) {
            {R"({"model_type": "qwen3", "attention_bias": true})", yes, no},
            {R"({"model_type": "hunyuan_v1_dense", "attention_bias": true})", yes, no},
            {R"({"model_type": "olmo2", "attention_bias": true})", yes, no},
+           {R"({"model_type": "olmo", "attention_bias": true})", yes, yes},
+           {R"({"model_type": "olmo", "attention_bias": true, "clip_qkv": null})", yes, yes},
+           {R"({"model_type": "olmo", "attention_bias": true, "clip_qkv": 8.0})", yes, no},
+           {R"({"model_type": "olmo", "clip_qkv": 8.0})", no, no},
            {R"({"model_type": "starcoder2"})", yes, yes},
            {R"({"model_type": "gpt_neox"})", yes, yes},
            {R"({"model_type": "phi"})", yes, yes},
@@ -83,11 +87,13 @@ TEST(key_bias_is_separable, needs_a_key_that_is_true_or_false) {
 TEST(key_bias_is_separable, says_what_tensors_of_a_gguf_file_do) {
   using enum answer;
   auto const dims = json{{"dims", {64}}};
+  double clamp = 0;
   auto const of_tensors = [&](std::string const& architecture, auto... names) {
     json settings{{"general.architecture", architecture},
                   {".attention.head_count", 4},
                   {".block_count", 1},
                   {".embedding_length", 256}};
+    if (clamp != 0) settings[".attention.clamp_kqv"] = clamp;
     (void(settings["tensors"][names] = dims), ...);
     auto const file = encoded_gguf(settings).str();
     auto const read = read_gguf(gguf_metadata(std::as_bytes(std::span(file)), "m.gguf"));
@@ -102,8 +108,11 @@ TEST(key_bias_is_separable, says_what_tensors_of_a_gguf_file_do) {
   EXPECT_EQ(of_tensors("qwen3", k, k_bias), std::pair(yes, no));
   EXPECT_EQ(of_tensors("glm4moe", k, k_bias), std::pair(yes, yes));
   EXPECT_EQ(of_tensors("glm4moe", k, k_bias, "blk.0.attn_q_norm.weight"), std::pair(yes, no));
+  EXPECT_EQ(of_tensors("olmo", k, k_bias), std::pair(yes, yes));
   EXPECT_EQ(of_tensors("qwen2"), std::pair(unknown, unknown));
   EXPECT_EQ(of_tensors("qwen2", "token_embd.weight"), std::pair(unknown, unknown));
+  clamp = 8;
+  EXPECT_EQ(of_tensors("olmo", k, k_bias), std::pair(yes, no));
 }
 
 }  // namespace of_key_biases

@@ -28,10 +28,12 @@ inline float decode16(std::uint16_t code, format16 format) {
   if (exponent == format.exponent_count - 1)
     return fraction == 0 ? sign * std::numeric_limits<float>::infinity()
                          : std::numeric_limits<float>::quiet_NaN();
-  if (exponent == 0)
-    return sign * std::ldexp(static_cast<float>(fraction), format.smallest_exponent);
-  const float significand = static_cast<float>(format.fraction_count + fraction);
-  return sign * std::ldexp(significand, format.smallest_exponent + exponent - 1);
+  // In double: the functions of float of some C libraries have no subnormal floats.
+  const double magnitude =
+      exponent == 0
+          ? std::ldexp(static_cast<double>(fraction), format.smallest_exponent)
+          : std::ldexp(format.fraction_count + fraction, format.smallest_exponent + exponent - 1);
+  return sign * static_cast<float>(magnitude);
 }
 
 /// The nearest code, ties to the even one; from halfway past the largest finite value on, infinity.

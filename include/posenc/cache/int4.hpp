@@ -131,7 +131,7 @@ struct int4_per_head {
 ///     code = 8 + x (1 / scale), to the nearest, ties to even, within [-8, 7];
 ///     read as (code - 8) scale
 ///
-/// head_dim / 2 bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 15 or 0, by its sign.
+/// head_dim / 2 bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 15.
 /// MLAS's scales per channel have the same bytes: with a scale of 1 here, multiply keys and values
 /// by 1 / scale before they are stored, queries and outputs by scale.
 struct int4_static {

@@ -149,7 +149,7 @@ struct int8_per_head {
 ///
 ///     code = x (1 / scale), to the nearest, ties to even, within [-128, 127];   read as code scale
 ///
-/// head_dim bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 127 or -128, by its sign.
+/// head_dim bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 127.
 struct int8_static {
   static constexpr auto codes_are = code_layout::int8;  ///< for dot products
   float scale = 1;  ///< of the tensor

@@ -37,12 +37,8 @@ struct score_row {
 /// until they change. One of both is empty, by the type of the scores; both are where a caller has
 /// statistics alone.
 struct row_scores {
-  std::span<float const> floats = {};
-  std::span<double const> doubles = {};  ///< see floats
-
-  row_scores() = default;
-  explicit row_scores(std::span<float const> scores) : floats(scores) {}    ///< of floats
-  explicit row_scores(std::span<double const> scores) : doubles(scores) {}  ///< of doubles
+  std::span<float const> floats = {};    ///< [keys], or empty
+  std::span<double const> doubles = {};  ///< [keys], or empty
 };
 
 /// The statistics of one row of masked scores x at temperature 1, with p = softmax(x).

@@ -143,6 +143,7 @@ struct layer_description {
   norm_description value_norm = {};  ///< values do not rotate
   /// The projection of keys adds a bias; none: posenc does not know.
   std::optional<bool> key_bias = {};
+  bool clips_keys = false;  ///< they are cut to a range behind their bias (OLMo)
   // Scores <q, k> / sqrt(head_dim) are multiplied by softmax_factor and temperature, then capped,
   // then biased, then masked.
   std::optional<alibi_bias> alibi = {};                  ///< site 3
@@ -164,9 +165,10 @@ struct layer_description {
   std::size_t pooled = 0;
 
   /// Whether keys can be stored without their bias, which attention then adds (key_bias): there is
-  /// one, and no norm behind it. R(p) norm(W x + b) has no term of b. None: posenc does not know.
+  /// one, and neither norm nor clip behind it. R(p) norm(W x + b) has no term of b. None: posenc
+  /// does not know.
   std::optional<bool> key_bias_is_separable() const {
-    if (key_bias == false || key_norm.of > norm_scope::none) return false;
+    if (key_bias == false || clips_keys || key_norm.of > norm_scope::none) return false;
     return key_norm.of == norm_scope::none ? key_bias : std::nullopt;
   }
 };

@@ -208,6 +208,7 @@ inline void read_heads(auto& config) {
   for (auto& kind : config.found.kinds) {
     if (kind.head_dim == 0) continue;
     kind.key_bias = config.has_key_bias(kind.layers.front());
+    kind.clips_keys = config.clips_keys();
     kind.heads = config.known_heads(kind, false);
     kind.key_heads = config.known_heads(kind, true);
   }

@@ -117,13 +117,14 @@ template <class Number>
 [[gnu::always_inline]] constexpr auto nearest(Number const& x) noexcept {
   return code_bits<Number>::as_bits(x + Number(0x1.8p23f));  // whose last bit has the weight 1
 }
-/// x, or 512 of its sign if that is less: of any number, then, nearest is right.
+/// x, or 512 of its sign if that is less; 512 for NaN. Of any number, then, nearest is right.
 template <class Number>
 [[gnu::always_inline]] constexpr Number within_512(Number const& x) noexcept {
   using b = code_bits<Number>;
   using u32 = typename b::bits;
-  auto const all = b::as_bits(x), m = all & u32(0x7fff'ffffu), most = b::as_bits(Number(512.0f));
-  return b::as_number(less_of(m, most) | (all & u32(0x8000'0000u)));
+  auto const all = b::as_bits(x), m = all & u32(0x7fff'ffffu), most = b::as_bits(Number(512.0f)),
+             sign = where_below(m, u32(0x7f80'0001u), all & u32(0x8000'0000u), u32(0u));
+  return b::as_number(less_of(m, most) | sign);
 }
 /// x rounded towards zero, for |x| < 512. Infinity and NaN give a low byte of 0, as x86 converts
 /// them.

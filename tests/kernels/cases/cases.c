@@ -178,7 +178,6 @@ static posenc1_status frequencies_of_case(posenc1_frequencies** result) {
   return status;
 }
 
-
 static posenc1_status rows_of(uint64_t* value) {
   posenc1_frequencies* f = NULL;
   posenc1_row_maker* maker = NULL;
@@ -264,6 +263,7 @@ static struct batch batch_of_case(void) {
         .bias = cells("bias", 5 + n, tokens),
         .slopes = is("slopes") ? of_heads("slopes", 6, 0.25, 0) : NULL,
         .cap = real("cap", 0),
+        .tau = real("tau", 0),
         .key_bias = is("key_bias") ? key_bias(dim) : NULL,
         .profiles = {is("profiles") ? numbers(POSENC1_F32, 3 * 20, 12) : NULL,
                      is("profiles") ? 3 : 0, is("profiles") ? 20 : 0,
@@ -278,8 +278,9 @@ static struct batch batch_of_case(void) {
       for (size_t t = 0; t < tokens; ++t) at_keys[t] = (int64_t)(t * size("stretch", 1));
       a->query_positions = at_queries, a->key_positions = at_keys;
     }
-    static char const* const rules[] = {"",      "log_n",       "log_n_by_position",
-                                        "ssmax", "by_position", "adaptive"};
+    static char const* const rules[] = {
+        "",         "log_n",       "log_n_by_position", "ssmax", "by_position",
+        "adaptive", "half_weight", "critical"};
     char temperature[64];
     snprintf(temperature, sizeof temperature, "%s", text("temperature", ""));
     char* const rest = strchr(temperature, ':');
@@ -288,7 +289,7 @@ static struct batch batch_of_case(void) {
       sscanf(rest + 1, "%lf:%lf:%lf", &a->temperature.length, &a->temperature.scale,
              &a->temperature.offset);
     }
-    for (int i = 0; i < 6; ++i)
+    for (int i = 0; i < 8; ++i)
       if (strcmp(temperature, rules[i]) == 0) a->temperature.rule = (posenc1_temperature_rule)i;
     if (a->temperature.rule == POSENC1_SSMAX)
       a->temperature.scales = of_heads("temperature", 8, 1, 0.125);

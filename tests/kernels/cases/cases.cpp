@@ -29,9 +29,11 @@
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/key_bias.hpp"
 #include "posenc/score/query_profiles.hpp"
+#include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
+#include "posenc/softmax/critical_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
 
 namespace {
@@ -339,6 +341,10 @@ std::uint64_t with_rules(one_case const& c) {
     if (rule == "log_n") return go(log_n(all.at(0)));
     if (rule == "log_n_by_position") return go(log_n_by_position(all.at(0)));
     if (rule == "by_position") return go(position_temperature{all.at(1), all.at(0), all.at(2)});
+    auto const scale = [&](double otherwise) { return all.size() > 1 ? all[1] : otherwise; };
+    if (rule == "half_weight") return go(half_weight_temperature(scale(0.5)));
+    if (rule == "critical") return go(critical_temperature(scale(2)));
+    if (c.is("tau")) return go(scale_invariant(c.number("tau")));
     if (rule == "adaptive") return go(adaptive_temperature());
     if (rule == "ssmax")
       return go(ssmax(of_heads(c, "", 8, [](double x) { return std::abs(x) + 0.125; })));

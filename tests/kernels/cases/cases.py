@@ -128,6 +128,9 @@ def expected(c, q, k, v, there, given, mask, bias):
         cos, sin = numpy.cos(angle)[:, None], numpy.sin(angle)[:, None]
         turned = numpy.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
         x = x + numpy.einsum("qhd,shd->hqs", q, turned) * (given["scale"] or 1 / numpy.sqrt(dim))
+    if given["tau"]:
+        log = numpy.log1p(abs(distance) / given["tau"])
+        x = x * numpy.sqrt(1 + 2 * log) - 2 * log
     if given["profiles"] is not None:
         bank, side = given["profiles"]
         within = (distance >= 0) & (distance < bank.shape[1])
@@ -159,6 +162,22 @@ def expected(c, q, k, v, there, given, mask, bias):
             beta = t["scales"][:, None] * numpy.log(seen)
         elif t.get("rule") == "by_position":
             beta = beta * (1 + t["scale"] * numpy.log(1 + numpy.floor((at + t["offset"]) / t["length"])))
+        elif t.get("rule") in ("half_weight", "critical"):
+            for at_row in numpy.ndindex(beta.shape):
+                row = numpy.sort(x[at_row][x[at_row] > -numpy.inf])[::-1]
+                gaps = row[:1] - row
+                if t["rule"] == "critical":
+                    n = numpy.searchsorted(gaps, gaps, "right")  # within each gap
+                    ratios = numpy.log(n / n[:1]) / gaps
+                    beta[at_row] = max(1, (t.get("scale") or 2) * ratios[gaps > 0].max(initial=0))
+                    continue
+                low, high, share = 1, 1e6, t.get("scale") or 0.5
+                below, ties = gaps[gaps > 0], (gaps == 0).sum()
+                for _ in range(100 if numpy.exp(-below).sum() * share > (1 - share) * ties else 0):
+                    middle = (low + high) / 2
+                    too_low = numpy.exp(-middle * below).sum() * share > (1 - share) * ties
+                    low, high = (middle, high) if too_low else (low, middle)
+                beta[at_row] = low
         elif t.get("rule") == "adaptive":
             h = entropy - 1e-9 * seen
             beta = numpy.where(h > 0.5, numpy.maximum(1, numpy.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], h)), 1)
@@ -202,7 +221,7 @@ def run(c, threads):
         there = slots >= 0
         sources.append(cache)
         exact.append([posenc.read_cache(cache, s[:length]).astype(float) for s, length in zip(slots, lengths)])
-    given = {name: c.number(name, 0.0) for name in ("scale", "cap")}
+    given = {name: c.number(name, 0.0) for name in ("scale", "cap", "tau")}
     given |= {name: c.number(name) for name in ("causal", "behind", "ahead", "chunk")}
     given |= {"query_positions": None, "key_positions": None, "temperature": None}
     if "first" in c.fields:

@@ -201,6 +201,7 @@ class gguf_reader : public gguf_config {
     if (!file.has_tensor(name + ".weight")) return {};
     return file.has_tensor(name + ".bias");
   }
+  bool clips_keys() const { return positive_or_none("attention.clamp_kqv").has_value(); }
   double norm_eps(norm_scope) const {
     return positive_or_none("attention.layer_norm_rms_epsilon").value_or(0);
   }

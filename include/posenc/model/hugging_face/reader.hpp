@@ -51,6 +51,8 @@ class hugging_face_reader : public hugging_face_layers {
     return rule->key.empty() ? rule->by_default : flag(rule->key).value_or(rule->by_default);
   }
 
+  bool clips_keys() const { return has("clip_qkv"); }
+
   double softmax_factor(std::size_t head_dim) {
     if (!family.flag_undivides) return scale_by_key(*this, head_dim);
     require(!flag("scale_attn_by_inverse_layer_idx").value_or(false),
