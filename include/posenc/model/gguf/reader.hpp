@@ -209,8 +209,7 @@ class gguf_reader : public gguf_config {
 
   /// What was found, with the keys that act and the ignored ones; throws as settle_keys does.
   model_description settled() {
-    settle_keys();
-    return std::move(found);
+    return settle_keys(), std::move(found);
   }
 
  private:
