@@ -74,17 +74,17 @@ figure how_far() {
     auto const kept = charts::compact(std::cos(slowest * all[i].trained), 4),
                trained = tokens(all[i].trained);
     auto const flips = posenc::distance_of_cosine(slowest, 0);
-    below.push_back(tokens(static_cast<double>(
-        posenc::first_negative_distance(all[i].f, 100'000).value_or(0))));
+    below.push_back(tokens(
+        static_cast<double>(posenc::first_negative_distance(all[i].f, 100'000).value_or(0))));
     bool const above = i == 2;  // where curves are below
-    cosine.curves.push_back(
+    lines.push_back(
         {.x = {all[i].trained, all[i].trained},
          .y = {std::cos(slowest * all[i].trained), above ? 1.12 : 0.4 - 0.3 * double(i)},
          .colour = i,
          .dashed = true});
     cosine.notes.push_back({1.15 * all[i].trained, above ? 1.15 : 0.3 - 0.3 * double(i),
                             "trained to " + trained + ": " + kept, i, !above});
-    cosine.notes.push_back({flips / 2.2, 0.08, all[i].name, i});
+    cosine.notes.push_back({flips / 2.2, -0.6, all[i].name, i});
     caption += (i == 0 ? "The slowest pair of " : "; of ") + std::string(all[i].name) +
                (i == 0 ? " keeps " : " ") + kept + " at the end of " + trained +
                " trained tokens, and changes its sign at " + tokens(std::ceil(flips));
@@ -99,7 +99,8 @@ figure how_far() {
                                  1, 760, 380}),
           "With all pairs together a key like the query begins to score below a random one at " +
               below[0] + " tokens with base 10k, at " + below[1] + " with base 500k and at " +
-              below[2] + " under Llama 3.1's rule. " + caption + ". A pair that p-RoPE stops keeps all of it."};
+              below[2] + " under Llama 3.1's rule. " + caption +
+              ". A pair that p-RoPE stops keeps all of it."};
 }
 
 // Of the slowest pairs, each with the same budget.
@@ -373,20 +374,20 @@ figure slow_pairs() {
     auto const length = static_cast<std::size_t>(trained * factor);
     return static_cast<double>(posenc::semantic_robustness(f, length, 0.9).robust);
   };
-  chart meaning{"Pairs that keep 0.9 of a score at any distance",
+  chart meaning{"Pairs that keep 0.9 of a score",
                 {"context, in times of the trained one"},
                 {"pairs of 64"},
                 {}},
-      moved{"Largest change of a score in the trained context",
-            {"pair"},
-            {"of the score at distance 0"},
-            {}};
+      moved{"Changes in the trained context", {"pair"}, {"of the score at distance 0"}, {}};
   auto const factors = steps(1, longest);
   meaning.curves = {
-      curve("RoPE", factors, [&](double s) { return robust(plain, s); }),
-      curve("YaRN", factors, [&](double s) { return robust(s > 1 ? yarn(s) : plain, s); }),
-      curve("p-RoPE 0.75", factors, [&](double s) { return robust(p_rope, s); }),
-      curve("DroPE", factors, [&](double s) { return robust(none, s); })};
+      curve("", factors, [&](double s) { return robust(plain, s); }),
+      curve("", factors, [&](double s) { return robust(s > 1 ? yarn(s) : plain, s); }),
+      curve("", factors, [&](double s) { return robust(p_rope, s); }),
+      curve("", factors, [&](double s) { return robust(none, s); })};
+  meaning.curves[2].dashed = true;
+  meaning.notes = {
+      {9, 6.5, "RoPE", 0}, {9, 18, "YaRN, and p-RoPE 0.75", 1}, {9, 59, "DroPE: none rotates", 3}};
   meaning.y_range = {0, 68};
   auto const change = [&](posenc::frequencies const& f, std::size_t i) {
     double most = 0;
@@ -405,6 +406,9 @@ figure slow_pairs() {
   auto const first = all_pairs - static_cast<std::size_t>(meaning.curves[1].y.back());
   auto const& of_16 = moved.curves.back().y;
   auto const worst = std::ranges::max_element(of_16);
+  auto const turns = [&](std::ptrdiff_t i) {
+    return trained * plain.inv_freq()[static_cast<std::size_t>(i)] / (2 * std::numbers::pi);
+  };
   return {
       "slow_pairs.svg",
       charts::svg({meaning, moved},
@@ -417,8 +421,9 @@ figure slow_pairs() {
           ". Within the trained context YaRN by 16 changes scores of the pairs that it keeps by "
           "at most " +
           charts::compact(of_16[first], 2) + ", and of pair " +
-          std::to_string(worst - of_16.begin()) + " by " + charts::compact(*worst, 2) +
-          ": what it squeezes are pairs that turn about once."};
+          std::to_string(worst - of_16.begin()) + ", which turns " +
+          charts::compact(turns(worst - of_16.begin()), 2) + " times there, by " +
+          charts::compact(*worst, 2) + "."};
 }
 
 }  // namespace
