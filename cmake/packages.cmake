@@ -32,12 +32,14 @@ Eigen too, and posenc::model nlohmann-json.")
   # posenc-VERSION.tar.gz: package_source.
   set(CPACK_SOURCE_GENERATOR External)
   set(CPACK_SOURCE_PACKAGE_FILE_NAME "posenc-${PROJECT_VERSION}")
-  set(CPACK_SOURCE_IGNORE_FILES "${PROJECT_SOURCE_DIR}/build/" "${PROJECT_BINARY_DIR}/" "/[.]git/" /__pycache__/)
+  set(CPACK_SOURCE_IGNORE_FILES "${PROJECT_SOURCE_DIR}/build/" "${PROJECT_BINARY_DIR}/" "/[.]git(/|$)" /__pycache__/)
   set(CPACK_EXTERNAL_ENABLE_STAGING ON)
   set(CPACK_EXTERNAL_PACKAGE_SCRIPT "${PROJECT_SOURCE_DIR}/cmake/packaging/source.cmake")
   include(CPack)
 
-  # It and the single header, with their sha256: BUILD/release/.
-  add_custom_target(release COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DCPACK=${CMAKE_CPACK_COMMAND}"
-    "-DFOLDER=${PROJECT_BINARY_DIR}/release" -P "${PROJECT_SOURCE_DIR}/cmake/packaging/release.cmake" USES_TERMINAL VERBATIM COMMENT "")
+  # It, the single header and the conformance set, with their sha256: BUILD/release/.
+  find_package(Python3 QUIET COMPONENTS Interpreter)
+  add_custom_target(release COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}" -DVERSION=${PROJECT_VERSION}
+    "-DCPACK=${CMAKE_CPACK_COMMAND}" "-DPYTHON=${Python3_EXECUTABLE}" "-DFOLDER=${PROJECT_BINARY_DIR}/release"
+    -P "${PROJECT_SOURCE_DIR}/cmake/packaging/release.cmake" USES_TERMINAL VERBATIM COMMENT "")
 endif()

@@ -45,7 +45,16 @@ inline std::string shown_ratio(number x) {
 
 /// What the cells of a table have beside their nanoseconds.
 struct cell_parts {
-  bool limit = false, baseline = false, beside = false;
+  bool limit = false, baseline = false, beside = false, is_cost = false;
+
+  /// The names of the numbers of a cell.
+  std::string names() const {
+    return std::string("ns") + (limit ? " · speed / yardstick" : "") +
+           (baseline ? " · speed / best baseline" : "") +
+           (!beside   ? ""
+            : is_cost ? " · time / time without it"
+                      : " · speed / its multiply-adds");
+  }
 };
 
 /// "!" where c, whose time comes into the number before, never saw a quiet moment.
@@ -87,7 +96,7 @@ inline void write_ggml(std::ostream& out, report const& r, table const& t, std::
   if (any) out << "| ggml, " << name << cells << " |\n";
 }
 
-/// Some lines of a table under the names of its columns, unless these stand above already.
+/// Some lines of a table under the names of its columns and numbers, unless these stand above.
 inline void write_lines(std::ostream& out, report const& r, table const& t,
                         std::vector<page_line> const& lines, std::vector<std::string>& above) {
   std::vector<std::string> columns;
@@ -97,11 +106,14 @@ inline void write_lines(std::ostream& out, report const& r, table const& t,
     if (std::ranges::count(columns, c.column) == 0) columns.push_back(c.column);
     parts.limit |= c.limit != nullptr, parts.baseline |= !c.baselines.empty();
     parts.beside |= c.beside != nullptr;
+    parts.is_cost |= t.shows == cells::cost;
   }
   if (columns.empty()) return;
-  if (columns != above) {
+  auto heading = columns;
+  heading.push_back(parts.names());
+  if (heading != above) {
     auto const* const strong = above.empty() ? "" : "**";
-    out << '|';
+    out << "| " << parts.names();
     for (auto const& column : columns) out << " | " << strong << column << strong;
     out << " |\n";
     if (above.empty()) {
@@ -109,7 +121,7 @@ inline void write_lines(std::ostream& out, report const& r, table const& t,
       for (std::size_t i = 0; i < columns.size(); ++i) out << "|---";
       out << "|\n";
     }
-    above = columns;
+    above = heading;
   }
   for (auto const& [line, name] : lines) {
     std::string cells;

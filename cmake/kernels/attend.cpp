@@ -91,7 +91,8 @@ std::uint64_t mark_of(posenc1_attention const* attentions, std::size_t count,
         a.query_positions, a.key_positions, a.causal, a.dot_products, a.behind, a.ahead, a.chunk,
         a.mask.data, a.mask.type, a.mask.query_stride, a.bias.data, a.bias.type, a.slopes, a.cap,
         a.temperature.rule, a.temperature.length, a.log_sum_exp, a.scores, a.weights, a.key_bias,
-        a.profiles.profiles, a.profiles.rank, a.profiles.extent, a.profiles.query_side);
+        a.profiles.profiles, a.profiles.rank, a.profiles.extent, a.profiles.query_side, a.tau,
+        a.temperature.scale);
   }
   return mark | 1;
 }
@@ -195,7 +196,7 @@ posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const
                                        posenc1_key_bias** result) {
   return guarded([&] {
     constexpr auto function = "posenc1_key_bias_create";
-    require_given(function, f, bias, result);
+    require_given(function, {{"f", f}, {"bias", bias}, {"result", result}});
     require_dim(function, "heads", heads), require_dim(function, "kv_heads", kv_heads);
     require_dim(function, "head_dim", head_dim);
     auto const bits = bits_of(layout);
@@ -205,8 +206,23 @@ posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const
         posenc1_key_bias{&set, nullptr, kv_heads, heads, head_dim});
     in_name_of(function, [&] {
       made->bias = set.make_key_bias(
-          {list_of(f->value), bias, kv_heads, heads, head_dim, first_dim, bits, hadamard});
+          {list_of(*f), bias, kv_heads, heads, head_dim, first_dim, bits, hadamard});
     });
+    *result = made.release();
+  });
+}
+
+posenc1_status posenc1_key_bias_at(posenc1_key_bias const* bias, int64_t const* positions,
+                                   size_t tokens, int64_t delta, posenc1_key_bias** result) {
+  return guarded([&] {
+    constexpr auto function = "posenc1_key_bias_at";
+    require_given(function, {{"bias", bias}, {"result", result}});
+    if (tokens != 0) require_given(function, {{"positions", positions}});
+    require(tokens <= std::size_t{1} << 40, function, ": tokens must be at most 2^40, got ",
+            tokens);
+    auto made = std::make_unique<posenc1_key_bias>(*bias);
+    in_name_of(function,
+               [&] { made->bias = bias->set->key_bias_at(*bias->bias, positions, tokens, delta); });
     *result = made.release();
   });
 }
@@ -221,7 +237,7 @@ posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size
                                         size_t last, size_t* bytes) {
   return guarded([&] {
     constexpr auto function = "posenc1_attention_memory";
-    require_given(function, attention, bytes);
+    require_given(function, {{"attention", attention}, {"bytes", bytes}});
     auto const plan = shape_of(function, *attention, first, last);
     in_name_of(function, [&] {
       auto const needed = plan.kv_heads == 0 ? 0 : functions_in_use().bytes(&plan, 1, 1);
@@ -234,7 +250,7 @@ posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size
 posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, size_t last) {
   return guarded([&] {
     constexpr auto function = "posenc1_attend";
-    require_given(function, attention);
+    require_given(function, {{"attention", attention}});
     in_name_of(function, [&] { posenc_kernels::attend(*attention, first, last); });
   });
 }
@@ -243,8 +259,8 @@ posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, 
                                            size_t workers, size_t* bytes) {
   return guarded([&] {
     constexpr auto function = "posenc1_attention_memory_of";
-    require_given(function, bytes);
-    require(count == 0 || attentions != nullptr, function, ": attentions must not be null");
+    require_given(function, {{"bytes", bytes}});
+    if (count != 0) require_given(function, {{"attentions", attentions}});
     *bytes = bytes_of(function, attentions, count, std::max<std::size_t>(workers, 1));
   });
 }
@@ -252,12 +268,11 @@ posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, 
 posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
                                  posenc1_worker const* worker) {
   return guarded([&] {
-    require_given(attend_as_function, worker);
+    require_given(attend_as_function, {{"worker", worker}});
     worker_on_the_way self{attentions, count, *worker};
     self.given.count = std::max<std::size_t>(self.given.count, 1);
     try {
-      require(count == 0 || attentions != nullptr, attend_as_function,
-              ": attentions must not be null");
+      if (count != 0) require_given(attend_as_function, {{"attentions", attentions}});
       in_name_of(attend_as_function, [&] { attend_as(self); });
     } catch (...) {
       if (!self.has_waited) self.wait();

@@ -128,6 +128,7 @@ attention_plan plan_of(char const* function, posenc1_attention const& a, std::si
     return memory_of(array, a.heads * sizeof *array);
   };
   posenc::memory_range const read[] = {
+      memory_of(a.profiles.profiles, a.profiles.rank * a.profiles.extent * sizeof(float)),
       memory_of(a.profiles.query_side, rows * a.profiles.rank * sizeof(float)),
       cells_at("mask", a.mask),
       cells_at("bias", a.bias),

@@ -13,8 +13,10 @@
 #include "checked.hpp"
 #include "handles.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
+#include "posenc/softmax/critical_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
 
 namespace posenc_kernels {
@@ -31,16 +33,19 @@ inline void check_temperature(heads_name what, posenc1_attention const& a) {
   auto const& t = a.temperature;
   auto const rule = bits_of(t.rule);
   bool const logarithm = rule == POSENC1_LOG_N || rule == POSENC1_LOG_N_BY_POSITION,
-             position = rule == POSENC1_BY_POSITION, ssmax = rule == POSENC1_SSMAX;
-  what.require(rule <= POSENC1_ADAPTIVE, "rule must be one of the header, got ", rule);
+             position = rule == POSENC1_BY_POSITION, ssmax = rule == POSENC1_SSMAX,
+             of_row = rule == POSENC1_HALF_WEIGHT || rule == POSENC1_CRITICAL;
+  what.require(rule <= POSENC1_CRITICAL, "rule must be one of the header, got ", rule);
   what.require((logarithm || position || is_zero(t.length)) &&
-                   (position || (is_zero(t.scale) && is_zero(t.offset))) &&
+                   (position || of_row || is_zero(t.scale)) && (position || is_zero(t.offset)) &&
                    (ssmax || (t.scales == nullptr && t.biases == nullptr)),
                "what the rule has not must be 0 and null");
   what.require(!ssmax || t.scales != nullptr, "there must be scales");
   named(what, [&] {
     if (rule == POSENC1_LOG_N) posenc::log_n{t.length};
     if (rule == POSENC1_LOG_N_BY_POSITION) posenc::log_n_by_position{t.length};
+    if (rule == POSENC1_HALF_WEIGHT && !is_zero(t.scale)) posenc::half_weight_temperature{t.scale};
+    if (rule == POSENC1_CRITICAL && !is_zero(t.scale)) posenc::critical_temperature{t.scale};
     if (position) posenc::llama4_temperature(t.scale, t.length);
     for (std::size_t head = 0; ssmax && head < a.heads; ++head) {
       auto const s = t.scales[head], b = t.biases == nullptr ? 0 : t.biases[head];
@@ -131,6 +136,7 @@ inline void check_rules(char const* function, posenc1_attention const& a) {
               [](auto const& logits) { attention_sinks{logits}; });
   check_heads({function, "slopes"}, a.slopes, a.heads, is_number, alibi::with_slopes);
   if (!is_zero(a.cap)) named({function, "cap"}, [&] { posenc::soft_cap{a.cap}; });
+  if (!is_zero(a.tau)) named({function, "tau"}, [&] { posenc::scale_invariant{a.tau}; });
   check_temperature({function, "temperature"}, a);
   if (auto const* const b = a.key_bias; b != nullptr) {
     auto const kv_heads = a.kv_heads == 0 ? a.heads : a.kv_heads;

@@ -1,6 +1,8 @@
 // The C API: frequencies.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -16,6 +18,7 @@
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
+#include "posenc/rows/pair_axes.hpp"
 
 namespace posenc_kernels {
 namespace {
@@ -35,7 +38,8 @@ class parameters {
  public:
   parameters(std::string_view rule, std::span<posenc1_parameter const> given)
       : rule_(rule), given_(given), read_(given.size()) {
-    for (auto const& p : given) require_given("posenc1_frequencies_of_rule", p.name);
+    for (auto const& p : given)
+      require_given("posenc1_frequencies_of_rule", {{"a parameter's name", p.name}});
   }
 
   std::optional<double> maybe(std::string_view name) {
@@ -60,6 +64,14 @@ class parameters {
     auto const* const p = find(name);
     require(p != nullptr && p->list != nullptr, rule_, ": ", name, " must be given as a list");
     return numbers_of(rule_, "the count of " + std::string(name), p->list, p->count);
+  }
+  /// A list, or a number that stands for `count` of them.
+  std::vector<double> numbers(std::string_view name, std::size_t count) {
+    auto const* const p = find(name);
+    if (p != nullptr && p->list != nullptr)
+      return numbers_of(rule_, "the count of " + std::string(name), p->list, p->count);
+    require(p != nullptr, rule_, ": ", name, " must be given");
+    return std::vector(count, p->number);
   }
   void check_all_read() const {
     for (std::size_t i = 0; i < given_.size(); ++i)
@@ -107,6 +119,13 @@ posenc::longrope_scaling longrope_of(parameters& p) {
                              .original_length = p.number("original_length")};
   s.factor = p.number("factor", s.factor), s.attention_factor = p.maybe("attention_factor");
   return s;
+}
+
+/// [pairs], as posenc::pair_axes has them.
+std::vector<std::size_t> listed(posenc::pair_axes const& axes) {
+  std::vector<std::size_t> result(axes.pairs());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = axes.axis(i);
+  return result;
 }
 
 /// A rule, and what it makes of its parameters: of the frequencies that it changes, or of none.
@@ -168,28 +187,35 @@ constexpr rule rules[] = {
        auto const dim = p.count("rotary_dim");
        return max ? posenc::pixel(dim, *max) : posenc::pixel(dim);
      }},
-    {"axial", nullptr,
-     [](auto& p) {
-       std::vector<std::size_t> dims;
-       for (auto const n : p.list("dims")) dims.push_back(p.as_count("dims", n));
-       return posenc::axial(dims, p.number("base"));
-     }},
 };
 
-frequencies made(posenc1_frequencies const* of, std::string_view name, parameters& given) {
+/// The rule that says axes too.
+posenc1_frequencies axial(parameters& p) {
+  std::vector<std::size_t> dims;
+  for (auto const n : p.list("dims")) dims.push_back(p.as_count("dims", n));
+  auto const bases = p.numbers("base", dims.size());
+  auto f = posenc::axial(dims, bases);
+  return {std::move(f), listed(posenc::axial_axes(dims))};
+}
+
+posenc1_frequencies made(posenc1_frequencies const* of, std::string_view name, parameters& given) {
+  if (name == "axial") {
+    require(of == nullptr, name, ": must be given no frequencies to change");
+    return axial(given);
+  }
   auto const* const found = std::ranges::find(rules, name, &rule::name);
   require(found != std::end(rules),
-          "posenc1_frequencies_of_rule: the rule must be one of the header, got ", name);
+          "posenc1_frequencies_of_rule: the rule must be one that posenc.h lists, got ", name);
   if (found->begin != nullptr) {
     require(of == nullptr, name, ": must be given no frequencies to change");
-    return found->begin(given);
+    return {found->begin(given)};
   }
-  if (of != nullptr) return found->change(given, of->value);
+  if (of != nullptr) return {found->change(given, of->value), of->axis_of_pair};
   auto const dim = given.count("rotary_dim");
   auto const base = given.number("base");
   // The ramp of YaRN is exact where the base is known.
-  if (name == "yarn") return posenc::yarn(dim, base, yarn_of(given));
-  return found->change(given, posenc::geometric(dim, base));
+  if (name == "yarn") return {posenc::yarn(dim, base, yarn_of(given))};
+  return {found->change(given, posenc::geometric(dim, base))};
 }
 
 }  // namespace
@@ -200,7 +226,7 @@ using namespace posenc_kernels;
 posenc1_status posenc1_frequencies_of_base(size_t rotary_dim, double base,
                                            posenc1_frequencies** result) {
   return guarded([&] {
-    require_given("posenc1_frequencies_of_base", result);
+    require_given("posenc1_frequencies_of_base", {{"result", result}});
     *result = new posenc1_frequencies{posenc::geometric(rotary_dim, base)};
   });
 }
@@ -210,7 +236,7 @@ posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq, size_t pai
                                               posenc1_frequencies** result) {
   return guarded([&] {
     constexpr auto function = "posenc1_frequencies_of_numbers";
-    require_given(function, inv_freq, result);
+    require_given(function, {{"inv_freq", inv_freq}, {"result", result}});
     auto const numbers = numbers_of(function, "pairs", inv_freq, pairs);
     *result = new posenc1_frequencies{posenc::frequencies(numbers, attention_factor)};
   });
@@ -220,14 +246,61 @@ posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char c
                                            posenc1_parameter const* given, size_t count,
                                            posenc1_frequencies** result) {
   return guarded([&] {
-    require_given("posenc1_frequencies_of_rule", rule, result);
-    if (count != 0) require_given("posenc1_frequencies_of_rule", given);
+    require_given("posenc1_frequencies_of_rule", {{"rule", rule}, {"result", result}});
+    if (count != 0) require_given("posenc1_frequencies_of_rule", {{"parameters", given}});
     require(count <= 64, "posenc1_frequencies_of_rule: count must be at most 64, got ", count);
     parameters read(rule, {given, count});
     auto value = made(of, rule, read);
     read.check_all_read();
-    *result = new posenc1_frequencies{std::move(value)};
+    *result = new posenc1_frequencies(std::move(value));
   });
+}
+
+posenc1_status posenc1_frequencies_on_axes(posenc1_frequencies const* of, posenc1_axes axes,
+                                           size_t const* numbers, size_t count,
+                                           posenc1_frequencies** result) {
+  return guarded([&] {
+    constexpr auto function = "posenc1_frequencies_on_axes";
+    require_given(function, {{"of", of}, {"numbers", numbers}, {"result", result}});
+    require(count <= std::size_t{1} << 24, function, ": count must be at most 2^24, got ", count);
+    std::span const given(numbers, count);
+    auto const pairs = of->value.pairs();
+    auto const four = [&] {
+      require(count == 4, function, ": numbers must be of four sections, got ", count);
+      std::array<std::size_t, 4> sections;
+      std::ranges::copy(given, sections.begin());
+      return sections;
+    };
+    auto const made = [&]() -> posenc::pair_axes {
+      switch (bits_of(axes)) {
+        case POSENC1_AXES_BY_PAIR:
+          return posenc::pair_axes({given.begin(), given.end()});
+        case POSENC1_AXES_CONTIGUOUS:
+          return posenc::contiguous_axes(given);
+        case POSENC1_AXES_INTERLEAVED:
+          return posenc::interleaved_axes(given);
+        case POSENC1_AXES_GGML:
+          return posenc::ggml_axes(four(), pairs);
+        case POSENC1_AXES_GGML_INTERLEAVED:
+          return posenc::ggml_interleaved_axes(four(), pairs);
+        default:
+          require(false, function, ": axes must be one of posenc1_axes, got ", bits_of(axes));
+          std::abort();
+      }
+    }();
+    require(made.pairs() == pairs, function, ": axes must be given for each of the ", pairs,
+            " pairs, got ", made.pairs());
+    *result = new posenc1_frequencies{of->value, listed(made)};
+  });
+}
+
+size_t posenc1_frequencies_axes(posenc1_frequencies const* f, size_t* axis_of_pair) {
+  if (f == nullptr) return 0;
+  if (axis_of_pair != nullptr) {
+    std::fill_n(axis_of_pair, f->value.pairs(), std::size_t{0});
+    std::ranges::copy(f->axis_of_pair, axis_of_pair);
+  }
+  return axes_of(*f);
 }
 
 size_t posenc1_frequencies_read(posenc1_frequencies const* f, double* inv_freq,

@@ -1,31 +1,48 @@
 // What the handles of the C API point to, and how errors leave it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <new>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "posenc/frequency/frequencies.hpp"
 #include "set.hpp"
 
 struct posenc1_frequencies {
   posenc::frequencies value;
+  std::vector<std::size_t> axis_of_pair = {};  ///< empty: one axis
 };
 
 struct posenc1_row_maker {
   posenc_kernels::instruction_set const* set;
   posenc_kernels::rows_of_set* rows;
   bool rerotates;
+  std::size_t axes;                   ///< of positions
   posenc_kernels::rows_plan rotated;  ///< of no rows
 };
 
 namespace posenc_kernels {
 
 inline frequency_list list_of(posenc::frequencies const& f) noexcept {
-  return {f.inv_freq().data(), f.rest().data(), f.pairs(), f.attention_factor()};
+  return {f.inv_freq().data(), f.rest().data(), f.pairs(), f.attention_factor(), nullptr};
+}
+inline frequency_list list_of(posenc1_frequencies const& f) noexcept {
+  auto list = list_of(f.value);
+  if (!f.axis_of_pair.empty()) list.axis_of_pair = f.axis_of_pair.data();
+  return list;
+}
+
+/// Of the positions that rows are made at.
+inline std::size_t axes_of(posenc1_frequencies const& f) noexcept {
+  std::size_t axes = 1;
+  for (auto const axis : f.axis_of_pair) axes = std::max(axes, axis + 1);
+  return axes;
 }
 
 /// Those of an argument from C, which may be none of its enumerators: to read it as one is
@@ -60,9 +77,14 @@ posenc1_status guarded(auto const& work) noexcept {
   }
 }
 
-void require_given(char const* function, auto const*... handles) {
-  require(((handles != nullptr) && ...), function,
-          ": handles, arrays and results must not be null");
+/// An argument, by its name.
+struct argument {
+  char const* name;
+  void const* pointer;
+};
+inline void require_given(char const* function, std::initializer_list<argument> arguments) {
+  for (auto const& [name, pointer] : arguments)
+    require(pointer != nullptr, function, ": ", name, " must not be null");
 }
 
 /// Rows, of the pairs that their maker rotates; without one, of all.

@@ -36,8 +36,9 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
     }
   }();
   auto const& kind = model.kind_of(layer);
-  require(kind.rotary.size() <= 1 && (kind.rotary.empty() || !kind.rotary[0].axes),
-          "posenc1_frequencies_of_model: a layer must rotate one block of each head, by one axis");
+  require(kind.rotary.size() <= 1,
+          "posenc1_frequencies_of_model: a layer must rotate one block of each head, got ",
+          kind.rotary.size(), "; posenc/model/ in C++ has each");
   auto const separable = kind.key_bias_is_separable();
   posenc1_layer found{.layout = POSENC1_HALVES,
                       .first_dim = 0,
@@ -62,7 +63,9 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
     found.rotary_dim = frequencies.rotary_dim();
     found.first_dim = rotary.block.first_dim(kind.head_dim, found.rotary_dim);
     found.depends_on_length = rotary.frequencies.depends_on_length() ? 1 : 0;
-    *result = new posenc1_frequencies{std::move(frequencies)};
+    *result = new posenc1_frequencies{std::move(frequencies), {}};
+    for (std::size_t i = 0; rotary.axes && i < rotary.axes->pairs(); ++i)
+      (*result)->axis_of_pair.push_back(rotary.axes->axis(i));
   }
   if (description != nullptr) *description = found;
 }
@@ -80,7 +83,7 @@ posenc1_status posenc1_frequencies_of_model([[maybe_unused]] char const* file,
   return posenc_kernels::guarded([&] {
 #if defined(POSENC_KERNELS_MODEL)
     constexpr auto function = "posenc1_frequencies_of_model";
-    posenc_kernels::require_given(function, file, result);
+    posenc_kernels::require_given(function, {{"file", file}, {"result", result}});
     posenc_kernels::require(*file != '\0', function, ": file must be a name, got none");
     posenc_kernels::describe(file, layer, length, description, result);
 #else

@@ -102,7 +102,7 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
           ": from and to must not overlap, unless they are the same heads in the same layout");
 
   auto const pairs = pairs_of(r, function);
-  require(r.cos_sin != nullptr, function, ": cos_sin must not be null");
+  require_given(function, {{"cos_sin", r.cos_sin}});
   require(r.rows == r.tokens || r.rows == tokens, function, ": there must be one row for each of ",
           r.tokens, " tokens, or of ", batches, " times as many, got ", r.rows);
   auto const first_dim = first_dim_of(r, pairs, function);
@@ -160,7 +160,7 @@ posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, si
   if (rotation != nullptr && posenc_kernels::rotate_one_token(*rotation, first, last))
     return POSENC1_OK;
   return posenc_kernels::guarded([&] {
-    posenc_kernels::require_given("posenc1_rotate", rotation);
+    posenc_kernels::require_given("posenc1_rotate", {{"rotation", rotation}});
     posenc_kernels::rotate(*rotation, first, last);
   });
 }

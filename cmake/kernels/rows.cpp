@@ -1,4 +1,6 @@
 // The C API: errors, the version, the instruction set, and rows.
+#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -14,15 +16,39 @@ namespace {
 
 thread_local char sentence_of_thread[1024] = "";
 
-void make(posenc::frequencies const& f, posenc::frequencies const* to, std::int64_t table_range,
+void make(posenc1_frequencies const& f, posenc::frequencies const* to, std::int64_t table_range,
           posenc1_row_maker** result) {
   auto const& set = chosen_set();
-  auto made =
-      std::make_unique<posenc1_row_maker>(posenc1_row_maker{&set, nullptr, to != nullptr, {}});
-  auto const target = list_of(to == nullptr ? f : *to);
+  auto made = std::make_unique<posenc1_row_maker>(
+      posenc1_row_maker{&set, nullptr, to != nullptr, axes_of(f), {}});
+  auto const target = list_of(to == nullptr ? f.value : *to);
   made->rows =
       set.make_rows(list_of(f), to == nullptr ? nullptr : &target, table_range, made->rotated);
   *result = made.release();
+}
+
+/// Positions and old ones as int64, or fractional.
+template <class P>
+void write_rows(char const* function, posenc1_row_maker const* maker, P const* positions,
+                P const* from_positions, std::size_t tokens, posenc1_type type, void* memory) {
+  require_given(function, {{"maker", maker}});
+  if (tokens != 0) require_given(function, {{"positions", positions}, {"memory", memory}});
+  require(maker->rerotates || from_positions == nullptr, function,
+          ": from_positions must be null for a maker that does not rerotate");
+  auto const bits = bits_of(type);
+  bool const doubles = bits == 0u + POSENC1_F64;
+  require(bits == 0u + POSENC1_F32 || doubles, function,
+          ": type must be POSENC1_F32 or POSENC1_F64, got ", bits);
+  require_aligned(function, "memory", memory, doubles ? 8 : 4);
+  if constexpr (std::floating_point<P>) {
+    for (auto const* all : {positions, from_positions})
+      for (std::size_t i = 0; all != nullptr && i < maker->axes * tokens; ++i)
+        require(posenc::is_finite(all[i]) && all[i] >= -0x1p63 && all[i] < 0x1p63, function,
+                ": a position must be finite and within [-2^63, 2^63), got ", all[i], " at token ",
+                i % tokens);
+  }
+  maker->set->write_rows(*maker->rows, positions, from_positions, std::floating_point<P>, tokens,
+                         doubles, memory);
 }
 
 }  // namespace
@@ -52,8 +78,13 @@ char const* posenc1_instruction_set() {
 posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f, int64_t table_range,
                                         posenc1_row_maker** result) {
   return guarded([&] {
-    require_given("posenc1_row_maker_create", f, result);
-    make(f->value, nullptr, table_range, result);
+    require_given("posenc1_row_maker_create", {{"f", f}, {"result", result}});
+    constexpr auto function = "posenc1_row_maker_create";
+    require(table_range >= 0 && table_range <= std::int64_t{1} << 32, function,
+            ": table_range must be in [0, 2^32], got ", table_range);
+    require(table_range == 0 || axes_of(*f) == 1, function,
+            ": table_range must be 0 for frequencies on several axes, got ", table_range);
+    make(*f, nullptr, table_range, result);
   });
 }
 
@@ -61,14 +92,17 @@ posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
                                          posenc1_frequencies const* to,
                                          posenc1_row_maker** result) {
   return guarded([&] {
-    require_given("posenc1_rerotation_create", from, result);
+    require_given("posenc1_rerotation_create", {{"from", from}, {"result", result}});
+    auto const axes = std::max(axes_of(*from), to == nullptr ? 1 : axes_of(*to));
+    require(axes == 1, "posenc1_rerotation_create: frequencies must be on one axis, got ", axes,
+            "; rows of a row maker, at the distances, move keys on several");
     auto const pairs = from->value.pairs();
     auto const target = to != nullptr ? to->value : posenc::frequencies(std::vector(pairs, 0.0));
     require(target.pairs() == pairs,
             "posenc1_rerotation_create: both frequencies must have the same number "
             "of pairs, got ",
             pairs, " and ", target.pairs());
-    make(from->value, &target, 0, result);
+    make(*from, &target, 0, result);
   });
 }
 
@@ -76,17 +110,16 @@ posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const*
                                   int64_t const* from_positions, size_t tokens, posenc1_type type,
                                   void* memory) {
   return guarded([&] {
-    constexpr auto function = "posenc1_write_rows";
-    require_given(function, maker);
-    if (tokens != 0) require_given(function, positions, memory);
-    require(maker->rerotates || from_positions == nullptr, function,
-            ": from_positions must be null for a maker that does not rerotate");
-    auto const bits = bits_of(type);
-    require(bits == 0u + POSENC1_F32 || bits == 0u + POSENC1_F64, function,
-            ": type must be POSENC1_F32 or POSENC1_F64, got ", bits);
-    require_aligned(function, "memory", memory, bits == 0u + POSENC1_F64 ? 8 : 4);
-    maker->set->write_rows(*maker->rows, positions, from_positions, tokens,
-                           bits == 0u + POSENC1_F64, memory);
+    write_rows("posenc1_write_rows", maker, positions, from_positions, tokens, type, memory);
+  });
+}
+
+posenc1_status posenc1_write_fractional_rows(posenc1_row_maker const* maker,
+                                             double const* positions, double const* from_positions,
+                                             size_t tokens, posenc1_type type, void* memory) {
+  return guarded([&] {
+    write_rows("posenc1_write_fractional_rows", maker, positions, from_positions, tokens, type,
+               memory);
   });
 }
 

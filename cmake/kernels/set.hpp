@@ -103,6 +103,7 @@ struct frequency_list {
   double const *inv_freq, *rest;
   std::size_t pairs;
   double attention_factor;
+  std::size_t const* axis_of_pair;  ///< null: one axis
 };
 
 /// Some kv heads of a posenc1_attention, checked but for what posenc's own attention checks.
@@ -141,6 +142,9 @@ struct attention_functions {
   bool (*attend)(attention_plan const* plans, std::size_t count, attention_team const& team);
   /// The caller destroys it. Throws std::invalid_argument.
   key_bias_of_set* (*make_key_bias)(key_bias_settings const& settings);
+  /// The same, of keys at positions [axes][tokens]. Throws std::invalid_argument.
+  key_bias_of_set* (*key_bias_at)(key_bias_of_set const&, std::int64_t const* positions,
+                                  std::size_t tokens, std::int64_t delta);
   void (*destroy_key_bias)(key_bias_of_set*) noexcept;
 };
 
@@ -195,9 +199,9 @@ struct instruction_set {
   rows_of_set* (*make_rows)(frequency_list const& f, frequency_list const* to,
                             std::int64_t table_range, rows_plan& plan);
   void (*destroy_rows)(rows_of_set*) noexcept;
-  void (*write_rows)(rows_of_set const&, std::int64_t const* positions,
-                     std::int64_t const* from_positions, std::size_t tokens, bool doubles,
-                     void* memory) noexcept;
+  /// fractional: positions are doubles, else int64.
+  void (*write_rows)(rows_of_set const&, void const* positions, void const* from_positions,
+                     bool fractional, std::size_t tokens, bool doubles, void* memory) noexcept;
 };
 
 /// The function of a rotation; null if there is none. What changes type or layout is always fused.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/rerotation.hpp"
@@ -32,18 +33,18 @@ struct rows {
   std::optional<posenc::cos_sin_table> table;
   std::optional<posenc::detail::rerotation> again;
 
-  template <class Real>
-  void write(std::int64_t const* positions, std::int64_t const* from_positions, std::size_t tokens,
+  /// positions: [axes][tokens].
+  template <class P, class Real>
+  void write(P const* positions, P const* from_positions, std::size_t tokens,
              Real* row) const noexcept {
-    std::span const at(positions, tokens);
     if (maker) {
-      maker->write(at, row);
+      maker->write(std::span(positions, maker->axes() * tokens), row);
     } else if (table) {
-      table->write(at, row);
+      table->write(std::span(positions, tokens), row);
     } else {
       for (std::size_t t = 0; t < tokens; ++t, row += 2 * again->to.pairs()) {
         again->layout().write_unrotated(row);
-        again->write_row(from_positions == nullptr ? 0 : from_positions[t], positions[t], row);
+        again->write_row(from_positions == nullptr ? P{} : from_positions[t], positions[t], row);
       }
     }
   }
@@ -54,6 +55,12 @@ posenc::frequencies frequencies_of(frequency_list const& f) {
           f.attention_factor};
 }
 
+/// Nothing where there is one axis.
+std::optional<posenc::pair_axes> axes_of(frequency_list const& f) {
+  if (f.axis_of_pair == nullptr) return {};
+  return posenc::pair_axes(std::vector(f.axis_of_pair, f.axis_of_pair + f.pairs));
+}
+
 rows_of_set* make_rows(frequency_list const& f, frequency_list const* to, std::int64_t table_range,
                        rows_plan& plan) {
   auto made = std::make_unique<rows>();
@@ -61,9 +68,11 @@ rows_of_set* make_rows(frequency_list const& f, frequency_list const* to, std::i
     return maker.write(std::span<std::int64_t const>(), static_cast<float*>(nullptr))
         .rotated_pairs();
   };
+  auto const axes = axes_of(f);
   std::span<posenc::pair_range const> const rotated =
       to != nullptr
           ? made->again.emplace(frequencies_of(f), frequencies_of(*to), false).rotated_pairs
+      : axes             ? of(made->maker.emplace(frequencies_of(f), *axes))
       : table_range == 0 ? of(made->maker.emplace(frequencies_of(f)))
                          : of(made->table.emplace(frequencies_of(f), table_range));
   plan = {nullptr, f.pairs, rotated.size(), rotated.data()};
@@ -72,11 +81,15 @@ rows_of_set* make_rows(frequency_list const& f, frequency_list const* to, std::i
 
 void destroy_rows(rows_of_set* made) noexcept { delete reinterpret_cast<rows*>(made); }
 
-void write_rows(rows_of_set const& made, std::int64_t const* positions,
-                std::int64_t const* from_positions, std::size_t tokens, bool doubles,
-                void* memory) noexcept {
+void write_rows(rows_of_set const& made, void const* positions, void const* from_positions,
+                bool fractional, std::size_t tokens, bool doubles, void* memory) noexcept {
+  auto const write_at = [&]<class P>(P const* at, auto* to) {
+    reinterpret_cast<rows const&>(made).write(at, static_cast<P const*>(from_positions), tokens,
+                                              to);
+  };
   auto const write = [&](auto* to) {
-    reinterpret_cast<rows const&>(made).write(positions, from_positions, tokens, to);
+    fractional ? write_at(static_cast<double const*>(positions), to)
+               : write_at(static_cast<std::int64_t const*>(positions), to);
   };
   doubles ? write(static_cast<double*>(memory)) : write(static_cast<float*>(memory));
 }

@@ -16,8 +16,10 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/score/key_bias.hpp"
 #include "posenc/score/query_profiles.hpp"
+#include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/critical_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "set.hpp"
@@ -66,25 +68,41 @@ inline posenc::given_mask cells_of(posenc1_cells const& cells, attention_plan co
   return made.with_slopes(std::span(cells.slopes + plan.first_head(), heads));
 }
 
-/// A key bias, in one layout.
+/// A key bias, in one layout, and what it is made of.
 struct layout_key_bias {
   std::optional<posenc::key_bias<posenc::halves>> in_halves;
   std::optional<posenc::key_bias<posenc::interleaved>> is_interleaved;
+  key_bias_settings of;  ///< but for its pointers
+  posenc::frequencies f;
+  std::optional<posenc::pair_axes> axes;
+  std::vector<float> bias;
+
+  /// sequence: nothing, or positions and delta.
+  key_bias_of_set* made(auto const&... sequence) && {
+    auto const block = of.first_dim == POSENC1_LAST_DIMS ? posenc::rotary_block::last()
+                                                         : posenc::rotary_block::from(of.first_dim);
+    auto const make = [&](auto& to) {
+      to.emplace(bias, of.kv_heads, of.heads, f, sequence..., block);
+      if (of.hadamard != 0)
+        to = to->of_transformed(of.hadamard == POSENC1_LARGEST_BLOCK ? 0 : of.hadamard);
+    };
+    of.layout == POSENC1_HALVES ? make(in_halves) : make(is_interleaved);
+    return reinterpret_cast<key_bias_of_set*>(new layout_key_bias(std::move(*this)));
+  }
 };
 
 key_bias_of_set* make_key_bias(key_bias_settings const& s) {
-  auto made = std::make_unique<layout_key_bias>();
-  std::span const bias(s.bias, s.kv_heads * s.head_dim);
-  auto const f = frequencies_of(s.f);
-  auto const block = s.first_dim == POSENC1_LAST_DIMS ? posenc::rotary_block::last()
-                                                      : posenc::rotary_block::from(s.first_dim);
-  auto const make = [&](auto& made_bias) {
-    made_bias.emplace(bias, s.kv_heads, s.heads, f, block);
-    if (s.hadamard != 0)
-      made_bias = made_bias->of_transformed(s.hadamard == POSENC1_LARGEST_BLOCK ? 0 : s.hadamard);
-  };
-  s.layout == POSENC1_HALVES ? make(made->in_halves) : make(made->is_interleaved);
-  return reinterpret_cast<key_bias_of_set*>(made.release());
+  return layout_key_bias{
+      {}, {}, s, frequencies_of(s.f), axes_of(s.f), {s.bias, s.bias + s.kv_heads * s.head_dim}}
+      .made();
+}
+key_bias_of_set* key_bias_at(key_bias_of_set const& bias, std::int64_t const* positions,
+                             std::size_t tokens, std::int64_t delta) {
+  auto const& b = reinterpret_cast<layout_key_bias const&>(bias);
+  posenc::detail::require(b.axes.has_value(), "f must be on axes, got one axis");
+  auto const axes = b.axes->axes();
+  return layout_key_bias{{}, {}, b.of, b.f, b.axes, b.bias}.made(
+      *b.axes, posenc::axis_positions<>(axes, std::span(positions, axes * tokens)), delta);
 }
 void destroy_key_bias(key_bias_of_set* bias) noexcept {
   delete reinterpret_cast<layout_key_bias*>(bias);
@@ -125,6 +143,7 @@ class run_time_rules {
       auto const& b = *reinterpret_cast<layout_key_bias const*>(given_.key_bias->bias);
       b.in_halves ? b.in_halves->adjust_scores(of_all) : b.is_interleaved->adjust_scores(of_all);
     }
+    if (given_.tau > 0) posenc::scale_invariant(given_.tau).adjust_scores(row);
     if (auto const& p = given_.profiles; p.profiles != nullptr) {
       of_all.query_side = {p.query_side + (row.query_index * given_.heads + of_all.head) * p.rank,
                            p.rank};
@@ -157,6 +176,11 @@ class run_time_rules {
         return posenc::position_temperature{t.scale, t.length, t.offset}.inverse_temperature(row);
       case POSENC1_ADAPTIVE:
         return posenc::adaptive_temperature().inverse_temperature(row);
+      case POSENC1_HALF_WEIGHT:
+        return posenc::half_weight_temperature(t.scale > 0 ? t.scale : 0.5)
+            .inverse_temperature(row);
+      case POSENC1_CRITICAL:
+        return posenc::critical_temperature(t.scale > 0 ? t.scale : 2).inverse_temperature(row);
       case POSENC1_SSMAX: {
         if (row.keys < 2) return 1;
         auto const head = first_head_ + row.head;

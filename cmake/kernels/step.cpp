@@ -56,7 +56,11 @@ void check_norm(heads_name what, posenc1_norm const& norm) {
              eps_place = bits_of(norm.eps_place), type = bits_of(norm.weight_type);
   auto const eps = static_cast<float>(norm.eps);
   if (is_zero(norm.eps))
-    return what.require(norm.weight == nullptr, "eps of the norm must be given where weights are");
+    return what.require(
+        norm.weight == nullptr && (kind | place | eps_place) == 0 && norm.plus_one == 0,
+        "eps of the norm must be given where its weights, kind or places are");
+  what.require(norm.plus_one == 0 || norm.weight != nullptr,
+               "weights of the norm must be given where plus_one is");
   what.require(posenc::is_finite(static_cast<double>(eps)) && eps > 0,
                "eps of the norm must be finite and positive as float, or 0 for no norm, got ",
                norm.eps);
@@ -95,6 +99,9 @@ void check(checked_set& set, names_of_step const& names, std::size_t which,
   for (std::size_t i = 0; i < set.targets && !stays; ++i)
     what.require(!set.from.overlaps(set.to[i]) || set.from.are(set.to[i]),
                  "source and target must not overlap, unless they are the same heads");
+
+  what.require(set.rotates || heads.first_dim == 0,
+               "first_dim must be 0 for values, which do not rotate, got ", heads.first_dim);
 
   auto& plan = set.plan;
   check_norm(what, heads.norm);
@@ -158,7 +165,7 @@ void write_step(names_of_step const& names, posenc1_step const& step, std::size_
   std::size_t pairs = 0;
   if (rotates) {
     pairs = pairs_of(step, function);
-    require(step.cos_sin != nullptr, function, ": cos_sin must not be null");
+    require_given(function, {{"cos_sin", step.cos_sin}});
     require_aligned(function, "cos_sin", step.cos_sin, sizeof(float));
   }
   checked_set sets[3];
@@ -203,7 +210,7 @@ posenc1_status posenc1_format_bytes(posenc1_format format, size_t head_dim, size
                                     size_t* scale_bytes) {
   return guarded([&] {
     constexpr auto function = "posenc1_format_bytes";
-    require_given(function, bytes, scale_bytes);
+    require_given(function, {{"bytes", bytes}, {"scale_bytes", scale_bytes}});
     require_dim(function, "head_dim", head_dim);
     std::tie(*bytes, *scale_bytes) =
         sizes_of({function, "head"}, {{}, {}, bits_of(format), 1, 1}, head_dim);
@@ -212,7 +219,7 @@ posenc1_status posenc1_format_bytes(posenc1_format format, size_t head_dim, size
 
 posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t parts) {
   return guarded([&] {
-    require_given(step_names.function, step);
+    require_given(step_names.function, {{"step", step}});
     posenc_kernels::write_step(step_names, *step, part, parts);
   });
 }
@@ -220,7 +227,7 @@ posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t 
 posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, size_t heads,
                                   size_t head_dim, float* numbers) {
   return guarded([&] {
-    require_given(reading_names.function, cache, numbers);
+    require_given(reading_names.function, {{"cache", cache}, {"numbers", numbers}});
     posenc1_step step{};
     step.tokens = tokens;
     step.values.from_cache = *cache, step.values.to.data = numbers;
@@ -233,7 +240,7 @@ posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t tokens, size_t he
                                 size_t head_dim, size_t block) {
   return guarded([&] {
     constexpr auto function = "posenc1_hadamard";
-    require_given(function, x);
+    require_given(function, {{"x", x}});
     require_dim(function, "head_dim", head_dim);
     auto const n = block_of(head_dim, block, function);
     if (tokens == 0 || heads == 0) return;

@@ -1,6 +1,7 @@
 # posenc-VERSION.tar.gz, what cpack staged, the same bytes each time: names sorted; times, owners and
 # rights fixed. Run by cpack; it needs GNU tar and gzip.
 cmake_policy(VERSION 3.19)
+configure_file("${CMAKE_CURRENT_LIST_DIR}/CITATION.cff.in" "${CPACK_TEMPORARY_DIRECTORY}/CITATION.cff" @ONLY)  # who cites looks at the top
 set(archive "${CPACK_TEMPORARY_DIRECTORY}.tar.gz")
 get_filename_component(parent "${CPACK_TEMPORARY_DIRECTORY}" DIRECTORY)
 get_filename_component(name "${CPACK_TEMPORARY_DIRECTORY}" NAME)

@@ -28,3 +28,5 @@ expect(1 err "--last.*999" --last 999)
 expect(1 err "--around.*0" --around 0)
 
 expect(0 out "Examples: angle_errors " --help)
+expect_narrow(--around 1 --last 2000)
+expect_narrow(--help)

@@ -96,7 +96,10 @@ void run(options const& o) {
   auto weight = chart_of(all, &errors::weight, "Ratio of two attention weights, at worst",
                          "error as a part of it, for scores up to 10");
 
-  std::cout << "RoPE's angles at long positions, against exact ones; " << subtitle << ".\n\n";
+  charts::print_folded(std::cout,
+                       "RoPE's angles at long positions, against exact ones; " + subtitle + ".",
+                       style.columns);
+  std::cout << '\n';
   for (auto const& line : draw(angle, style)) std::cout << line << '\n';
   std::cout << "\nposition                     ";
   std::vector<std::int64_t> const landmarks{1000, 10'000, 100'000, 1'000'000};

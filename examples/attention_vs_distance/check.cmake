@@ -3,7 +3,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
 
 set(small --model llama-2-7b --range 512)
 expect(0 out "RoPE \\(its own\\): the logit goes from 11.3 to [0-9.]+, not steadily \\(it first rises at distance 12\\)" ${small})
-expect(0 out "RoPE.*first falls below half at 46 and below 0 at 1707" --model llama-2-7b --encodings rope)
+expect(0 out "RoPE.*first falls below half at 46; from 1707 tokens on a key like the query can score below a random one; the nearest 2 have half of the weight of 4096 keys; with adaptive temperature .beta 2.32. the nearest key alone has it" --model llama-2-7b --encodings rope)
 expect(0 out "NoPE: the logit 11.3 is the same at every distance" ${small})
 expect(0 out "correlation 0.5, 2 queries, seed 7" ${small} --rho 0.5 --samples 2 --seed 7 --encodings rope,nope)
 expect(0 out "p-RoPE 0.25 \\(its own\\)" --model gemma-4-31b --range 64)
@@ -13,13 +13,13 @@ foreach(model gpt-j-6b gpt-neox-20b gemma-3-27b gemma-3-27b-local gemma-4-31b-lo
 endforeach()
 # What is no function of distance says so, and shows a band.
 foreach(range 512 4096)
-  expect(0 out "sinusoidal: the logit is no function of distance: at distance 1 it is [0-9.]+ to 28.7 by the query's position, of which the band shows 2[0-9]; the weights are those of the last query" --model llama-2-7b --encodings sinusoidal --range ${range} --svg check.svg)
+  expect(0 out "sinusoidal: the logit depends on the query's position: it is [0-9.]+ to 28.7 at distance 1 .band: 2[0-9] positions.; the weights are those of the last query" --model llama-2-7b --encodings sinusoidal --range ${range} --svg check.svg)
   file(READ check.svg svg)
-  if(NOT svg MATCHES "<path class='band f0'.*lowest to highest")
+  if(NOT svg MATCHES "extremes of queries.*<path class='band f0'")
     message(FATAL_ERROR "check.svg has no band: ${svg}")
   endif()
 endforeach()
-expect(0 out "Self-Extend 64, 8: the logit is no function of distance" ${small} --encodings self-extend --window 64)
+expect(0 out "Self-Extend 64, 8: the logit depends on the query's position" ${small} --encodings self-extend --window 64)
 expect(0 out "ReRoPE 64: the logit goes from" ${small} --encodings rerope --window 64)
 expect(0 out "sinusoidal: .*; all of it at the last query, for it depends on the query's position, too" ${small} --encodings sinusoidal --rho 0.5)
 # Gates of 1/2 fall by ln 2 at each token: 11.314 - 4 ln 2 at distance 4. CoPE falls by 8 / 63 up to its
@@ -32,6 +32,20 @@ expect(0 out "xPos: the logit goes from 22.6 to 0.0[0-9]+" --model gemma-4-31b -
 
 # Braille where the terminal knows UTF-8, ASCII elsewhere.
 expect_utf8("⠉" ${small})
+
+# Settings of one's own are of no model, and drawn once.
+expect(0 out "encoding alone. head_dim 128, base 500k: 32 heads, 64 tokens =+ RoPE: logit" --base 500000 --range 64)
+if(out MATCHES "llama|gemma|its own|head_dim.*head_dim")
+  message(FATAL_ERROR "settings of no model: ${out}")
+endif()
+expect(0 out "with settings that are given; head_dim 128, base 500k.*p-RoPE 0.25: the logit" --model gemma-4-31b --head-dim 128 --base 500000 --range 64)
+
+# 80 columns.
+expect_narrow(--model mpt-7b --range 65536 --encodings alibi,forget-gates --gate 0.99997276)
+if(NOT out MATCHES "ALiBi\n  logit .*  weight +[0-9.]+ .* 0\n")
+  message(FATAL_ERROR "weights below 1e-99 must be 0: ${out}")
+endif()
+expect_narrow(${small} --rho 0.5 --samples 1000 --encodings nope)
 
 # Files.
 expect(0 out "check.csv has some distances; --every-distance writes all" ${small} --csv check.csv)
@@ -48,6 +62,14 @@ endif()
 expect(0 out "llama" ${small} --csv check.csv --svg check.svg --every-distance)
 expect_files(check.csv 5121 check.svg "")  # a header, 5 encodings x 2 softmaxes x 512 distances
 
+expect(0 out "KERPLE" ${small} --encodings kerple-log --csv check.csv)
+file(STRINGS check.csv csv)
+list(GET csv 1 line)
+if(NOT line MATCHES "^llama-2-7b,\"KERPLE, logarithm\",plain,0,")
+  message(FATAL_ERROR "a name with a comma must be quoted: ${line}")
+endif()
+file(REMOVE check.csv)
+
 # Heads apart, other biases, several models in one figure.
 expect(0 out "ALiBi, head 0 .*ALiBi, head 31 " ${small} --encodings alibi --heads-apart)
 expect(0 out "KERPLE, logarithm: .*KERPLE, power: .*Sandwich: " ${small} --encodings kerple-log,kerple-power,sandwich)
@@ -62,16 +84,16 @@ file(REMOVE check.svg)
 
 # The layers of a model that is read.
 if(MODELS)
-  expect(0 out "gemma-3-27b: gemma3.*sliding_attention .its own.: the logit.*full_attention .its own.: the logit" --config "${MODELS}/gemma-3-27b.json" --range 2048)
-  expect(0 out "qwen3-8b: qwen3, 36 layers; head_dim 128, 256 tokens.*full_attention .its own." --model qwen3-8b --range 256)
-  expect(0 out "mpt-7b: mpt.*, head 0 .its own.: .*, head 31 .its own.: " --config "${MODELS}/mpt-7b.json" --heads-apart --range 64)
+  expect(0 out "gemma-3-27b: gemma3.*sliding_attention: RoPE: the logit.*full_attention: RoPE, linear rule: the logit" --config "${MODELS}/gemma-3-27b.json" --range 2048)
+  expect(0 out "qwen3-8b: qwen3, 36 layers; head_dim 128, 256 tokens.* RoPE: the logit" --model qwen3-8b --range 256)
+  expect(0 out "mpt-7b: mpt.*ALiBi, head 0: .*ALiBi, head 31: " --config "${MODELS}/mpt-7b.json" --heads-apart --range 64)
   file(COPY "${MODELS}/phi-2.json" "${MODELS}/qwen3-8b.json" DESTINATION check.models)
   expect(0 out "phi-2: phi.*qwen3-8b: qwen3" --config check.models --range 64)
   # Models of one name are told apart by their folders; a long curve is a mean in an envelope.
   file(COPY check.models/qwen3-8b.json DESTINATION check.models/other)
   expect(0 out "qwen3-8b: .*other/qwen3-8b: " --config check.models/qwen3-8b.json check.models/other --range 4096 --together --svg check.svg)
   file(READ check.svg svg)
-  if(NOT svg MATCHES "class='band f0'.*class='band f1'.*>qwen3-8b: full_attention<.*>other/qwen3-8b: full_attention<")
+  if(NOT svg MATCHES "class='band f0'.*class='band f1'.*>qwen3-8b: RoPE<.*>other/qwen3-8b: RoPE<")
     message(FATAL_ERROR "check.svg does not tell models apart: ${svg}")
   endif()
   file(REMOVE check.svg)
@@ -83,9 +105,11 @@ if(MODELS)
 endif()
 expect(0 out "Examples: attention_vs_distance Llama 2 7B" --help)
 
+expect_narrow(--help)
 # Wrongly.
 expect_refusals(${small})
-expect(1 err "--model.*llama-3.*gpt-j-6b" --model llama-3)
+expect(1 err "--model: no model is called gpt-3; there are gpt-j-6b, gpt-neox-20b" --model gpt-3)
+expect(1 err "no model is called xyz; --help has their names" --model xyz)
 expect(1 err "--encodings.*xrope" --encodings rope,xrope)
 expect(1 err "--p.*1.5" --p 1.5)
 expect(1 err "--gate.*1" --gate 1)
@@ -99,6 +123,24 @@ expect(1 err "base must be finite and positive, got NaN" --base nan)
 expect(1 err "--base.*ten" --base ten)
 expect(1 err "excludes" --all-ones --rho 0.5)
 expect(1 err "requires" --samples 5)
+# What nothing reads.
+foreach(option "--p 0.25" "--window 64" "--group 4" "--gate 0.5" "--heads 8" "--base 5e5" --heads-apart)
+  separate_arguments(option)
+  list(GET option 0 name_of_option)
+  expect(1 err "${name_of_option} is not read: it is of [a-z, -]+, which --encodings does not name" ${small} --encodings nope ${option})
+endforeach()
+expect(1 err "--window is not read: it is of rerope, self-extend" ${small} --window 64)
+expect(1 err "requires --csv" ${small} --every-distance)
+expect(1 err "requires --svg" ${small} --together)
+if(MODELS)
+  foreach(option "--encodings nope" "--p 0.25" "--window 64" "--group 4" "--gate 0.5" "--heads 8" "--base 5e5" "--head-dim 64")
+    separate_arguments(option)
+    list(GET option 0 name_of_option)
+    expect(1 err "${name_of_option} is not read: the layers of llama-3.1-8b have their own encoding; for another one, leave that model out" --model llama-3.1-8b ${option})
+    expect(1 err "${name_of_option} is not read: the layers of .*phi-2.json have" --config "${MODELS}/phi-2.json" ${option})
+  endforeach()
+  expect(1 err "--heads-apart is not read: no layer of .*phi-2.json has heads that differ" --config "${MODELS}/phi-2.json" --heads-apart)
+endif()
 
 # An error leaves alone what is there.
 expect_kept("base must be finite and positive" --base 0)

@@ -95,13 +95,15 @@ class jobs {
        std::function<void(double)> const& progress)
       : settings_(settings), heads_apart_(heads_apart), progress_(progress) {}
 
-  void add(std::string name, bool own, auto const& encoding, std::size_t heads = 1,
-           std::optional<std::size_t> keys_at_once = {}) {
+  template <class Encoding>
+  void add(std::string name, bool own, Encoding const& encoding, std::size_t heads = 1,
+           std::optional<std::size_t> keys_at_once = {},
+           bool compares = !acts_on_scores<Encoding>) {
     auto at = settings_;
     at.heads = heads;
     at.keys_at_once = keys_at_once.value_or(at.keys_at_once);
-    jobs_.push_back([this, name = std::move(name), own, encoding, at] {
-      curve c{name, own, measure(encoding, at),
+    jobs_.push_back([this, name = std::move(name), own, encoding, at, compares] {
+      curve c{name, own, compares, measure(encoding, at),
               measure(scheme{encoding, adaptive_temperature{}}, at)};
       if (depends_on_query(encoding, at)) {
         auto const queries = some_queries(at.range);
@@ -152,6 +154,15 @@ class jobs {
   double done_ = 0;
 };
 
+// RoPE, llama3 rule
+std::string rule_of(layer_description const& kind) {
+  std::string const bias = kind.alibi ? "ALiBi" : "";
+  if (kind.rotary.empty()) return bias.empty() ? "NoPE" : bias;
+  auto const& rule = kind.rotary.front().rule;
+  return (rule == "default" ? "RoPE" : "RoPE, " + rule + " rule") +
+         (bias.empty() ? "" : ", " + bias);
+}
+
 }  // namespace
 
 std::vector<curve> compute(model const& m, choice const& chosen, profile_settings const& settings,
@@ -159,7 +170,7 @@ std::vector<curve> compute(model const& m, choice const& chosen, profile_setting
   auto const& [encodings, fractions, window, group, gates, heads_apart] = chosen;
   jobs all(settings, heads_apart, progress);
   auto const add_p_rope = [&](double p) {
-    all.add("p-RoPE " + charts::compact(p), m.p > 0 && p == m.p,
+    all.add("p-RoPE " + charts::compact(p), !m.own.empty() && p == m.p,
             rope<halves>(truncated(linear(geometric(settings.head_dim, m.base), m.factor), p)));
   };
   rope<halves> const own_rope(linear(geometric(m.rotary_dim, m.base), m.factor));
@@ -226,11 +237,12 @@ std::vector<curve> compute_layers(model_description const& m, bool heads_apart,
                             kind.chunk.value_or(settings.range)}));
     bool const only_biases = kind.rotary.empty() && kind.alibi && kind.softmax_factor == 1 &&
                              !kind.temperature && !kind.score_cap;
+    auto const name = (m.kinds.size() == 1 ? "" : kind.name + ": ") + rule_of(kind);
     if (only_biases) {
-      all.add_bias(kind.name, true, kind.alibi->encoding(), kind.alibi->heads);
+      all.add_bias(name, false, kind.alibi->encoding(), kind.alibi->heads);
     } else {
-      all.add(kind.name, true, layer_scheme(kind, settings.range),
-              kind.alibi ? kind.alibi->heads : 1);
+      all.add(name, false, layer_scheme(kind, settings.range), kind.alibi ? kind.alibi->heads : 1,
+              {}, !kind.alibi);
     }
   }
   return all.run();

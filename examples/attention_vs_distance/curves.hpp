@@ -31,8 +31,9 @@ struct choice {
 };
 
 struct curve {
-  std::string encoding;  ///< as people say it: "p-RoPE 0.75"
-  bool own = false;      ///< the model itself uses it
+  std::string encoding;   ///< as people say it: "p-RoPE 0.75"
+  bool own = false;       ///< the model itself uses it
+  bool compares = false;  ///< below 0 a key like the query scores less than a random one
   posenc::distance_profile plain, adaptive;
   /// Above 0: the logit is no function of distance alone. Of all ones it then is over so many
   /// queries, spread over the context; weights are always those of the last query.
@@ -46,7 +47,8 @@ std::vector<curve> compute(model const& m, choice const& chosen,
                            std::function<void(double)> const& progress);
 
 /// The same of a model whose settings were read: a curve for each kind of layers, as far as its
-/// window. Throws std::invalid_argument for layers with biases that are weights of the model.
+/// window, called by its rule. Throws std::invalid_argument for layers with biases that are weights
+/// of the model.
 std::vector<curve> compute_layers(posenc::model_description const& m, bool heads_apart,
                                   posenc::profile_settings const& settings,
                                   std::function<void(double)> const& progress);

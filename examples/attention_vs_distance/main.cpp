@@ -12,6 +12,7 @@
 #include "reporting/program.hpp"
 #include "reporting/progress_line.hpp"
 #include "reporting/scale.hpp"
+#include "reporting/text.hpp"
 
 namespace {
 
@@ -32,7 +33,7 @@ struct options {
 constexpr char const* shipped_models = SHIPPED_MODELS;
 #else
 constexpr char const* shipped_models = "";
-posenc::model_description read_model(std::string const&, bool) {
+posenc::model_description read_model(std::string const&) {
   throw std::runtime_error("this program was built without nlohmann-json, which reads models");
 }
 #endif
@@ -57,6 +58,64 @@ std::string list_of(auto const& things, auto&& name) {
   return list;
 }
 
+// Says what is near the name that is unknown.
+CLI::Validator known_model(std::vector<std::string> const& names) {
+  return CLI::Validator(
+      [names](std::string& given) -> std::string {
+        if (std::ranges::count(names, given)) return {};
+        std::vector<std::string> near;
+        auto const word = given.substr(0, given.find_first_of("-_0123456789. "));
+        for (auto const& name : names)
+          if (!word.empty() && name.starts_with(word) && !std::ranges::count(near, name))
+            near.push_back(name);
+        return "no model is called " + given + "; " +
+               (near.empty() ? "--help has their names"
+                             : "there are " + list_of(near, [](auto const& n) { return n; }));
+      },
+      "", "known_model");
+}
+
+// The encodings that each option is about.
+struct scope {
+  char const* option;
+  std::vector<std::string> encodings;
+};
+std::vector<scope> const scopes{
+    {"--p", {"p-rope"}},
+    {"--window", {"rerope", "self-extend"}},
+    {"--group", {"self-extend"}},
+    {"--gate", {"forget-gates"}},
+    {"--heads", {"alibi", "sandwich"}},
+    {"--heads-apart", {"alibi", "sandwich"}},
+    {"--base", {"rope", "p-rope", "sinusoidal", "rerope", "self-extend", "xpos"}}};
+
+bool is_in_table(std::string const& name) {
+  return std::ranges::find(models, name, &model::name) != models.end();
+}
+
+// Options that nothing would read: of models read from files, and of encodings that are not shown.
+void refuse_unread(CLI::App const& app, options const& o) {
+  auto files = o.configs;
+  std::ranges::copy_if(o.models, std::back_inserter(files), std::not_fn(is_in_table));
+  if (!files.empty()) {
+    for (auto const* option :
+         {"--encodings", "--p", "--window", "--group", "--gate", "--heads", "--base", "--head-dim"})
+      reporting::refuse_unread(app, option, false,
+                               "the layers of " + files.front() +
+                                   " have their own encoding; for another one, leave that model "
+                                   "out, and give --head-dim and --base");
+    return;
+  }
+  for (auto const& [option, encodings] : scopes) {
+    auto const shown = std::ranges::any_of(o.chosen.encodings, [&](auto const& name) {
+      return std::ranges::count(encodings, name) != 0;
+    });
+    reporting::refuse_unread(app, option, shown,
+                             "it is of " + list_of(encodings, [](auto const& n) { return n; }) +
+                                 ", which --encodings does not name");
+  }
+}
+
 void declare(CLI::App& app, options& o) {
   std::vector<std::string> const names = [] {
     std::vector<std::string> all;
@@ -71,7 +130,7 @@ void declare(CLI::App& app, options& o) {
          "--model", o.models,
          "settings of these models: " + list_of(models, [](auto const& m) { return m.name; }) +
              "; or the layers of one in examples/inspect_model/models")
-      ->check(CLI::IsMember(names))
+      ->check(known_model(names))
       ->delimiter(',')
       ->option_text("NAME ...");
   app.add_option("--config", o.configs,
@@ -107,7 +166,7 @@ void declare(CLI::App& app, options& o) {
       ->check(CLI::Range(2, 4096))
       ->option_text("N");
   app.add_option("--base", o.base, "of the frequencies, instead of the model's")->option_text("B");
-  app.add_option("--heads", o.heads, "of ALiBi, instead of the model's")
+  app.add_option("--heads", o.heads, "of ALiBi and Sandwich, instead of the model's")
       ->check(CLI::Range(1, 1024))
       ->option_text("N");
   app.add_option("--range", o.range, "distances to show, instead of the model's context")
@@ -130,10 +189,11 @@ void declare(CLI::App& app, options& o) {
   reporting::declare_csv(app, o.outputs,
                          ", - for the standard output: distances below 64, then 48 to each "
                          "factor of ten");
-  app.add_flag("--every-distance", o.every_distance, "write all of them");
+  app.add_flag("--every-distance", o.every_distance, "write all of them")->needs("--csv");
   reporting::declare_svg(app, o.outputs);
-  app.add_flag("--together", o.together, "draw all models in the same charts");
+  app.add_flag("--together", o.together, "draw all models in the same charts")->needs("--svg");
   reporting::declare_columns(app, o.outputs);
+  app.callback([&app, &o] { refuse_unread(app, o); });
 }
 
 void drop_repeats(auto& list) {
@@ -148,21 +208,29 @@ std::string grouped(std::size_t number) {
   return digits;
 }
 
+// Of no model: the settings are those of the options.
+constexpr model nameless{"", "", "", 128, 32, 128, 1e4, 1, 0, 4096};
+
 measured_model measure(options const& o, std::string const& name) {
-  auto m = *std::ranges::find(models, name, &model::name);
+  auto m = name.empty() ? nameless : *std::ranges::find(models, name, &model::name);
   if (o.head_dim) m.head_dim = m.rotary_dim = *o.head_dim;
   m.base = o.base.value_or(m.base);
   m.heads = o.heads.value_or(m.heads);
+  if (o.head_dim || o.base || o.heads) m.own = "";
   posenc::profile_settings settings{
       .head_dim = m.head_dim, .heads = m.heads, .range = o.range.value_or(m.context)};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
   reporting::progress_line progress;
-  auto says = (o.head_dim ? "" : std::string(m.says) + "; ") + "head_dim " +
-              std::to_string(m.head_dim) + ", " + std::to_string(m.heads) + " heads, base " +
-              charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
+  auto const progressed = [&](double part) { progress.show(name, part); };
+  auto const head = "head_dim " + std::to_string(m.head_dim),
+             base = "base " + charts::compact(m.base),
+             rest = std::to_string(m.heads) + " heads, " + grouped(settings.range) + " tokens";
+  if (name.empty())
+    return {head + ", " + base, rest, compute(m, o.chosen, settings, progressed), {}};
+  auto says = (m.own.empty() ? "with settings that are given" : std::string(m.says)) + "; " + head +
+              ", " + base + ", " + rest;
   bool const is_window = m.says.find("window") != m.says.npos;
-  return {name, std::move(says),
-          compute(m, o.chosen, settings, [&](double part) { progress.show(name, part); }),
+  return {name, std::move(says), compute(m, o.chosen, settings, progressed),
           charts::mark{static_cast<double>(m.context - 1),
                        (is_window ? "window: " : "trained: ") + grouped(m.context)}};
 }
@@ -183,8 +251,8 @@ std::string name_of(std::filesystem::path path, std::vector<measured_model> cons
 }
 
 measured_model measure_layers(options const& o, std::string const& name, std::string const& file) {
-  auto const m = read_model(file, false);
-  posenc::profile_settings settings{.head_dim = o.head_dim.value_or(m.kinds.front().head_dim),
+  auto const m = read_model(file);
+  posenc::profile_settings settings{.head_dim = m.kinds.front().head_dim,
                                     .range = o.range.value_or(m.context.value_or(4096))};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
   reporting::progress_line progress;
@@ -200,8 +268,33 @@ measured_model measure_layers(options const& o, std::string const& name, std::st
   return result;
 }
 
+std::string shipped_file(std::string const& name) {
+  return (std::filesystem::path(shipped_models) / (name + ".json")).string();
+}
+
+// Of models that are read, only ALiBi differs by head.
+void refuse_heads_apart(options const& o) {
+  std::vector<std::string> files;
+  for (auto const& name : o.models)
+    if (!name.empty() && !is_in_table(name)) files.push_back(shipped_file(name));
+  for (auto const& path : o.configs)
+    for (auto const& file : settings_in(path)) files.push_back(file);
+  if (!o.chosen.heads_apart || files.empty()) return;
+  for (auto const& file : files)
+    for (auto const& kind : read_model(file).kinds)
+      if (kind.alibi) return;
+  throw std::runtime_error("--heads-apart is not read: no layer of " + files.front() +
+                           (files.size() == 1 ? "" : " and the others") + " has heads that differ");
+}
+
 void run(options o) {
-  if (o.models.empty() && o.configs.empty()) o.models = {"llama-2-7b", "gemma-4-31b"};
+  if (o.models.empty() && o.configs.empty()) {
+    if (o.head_dim || o.base || o.heads)
+      o.models = {""};
+    else
+      o.models = {"llama-2-7b", "gemma-4-31b"};
+  }
+  refuse_heads_apart(o);
   auto const to_standard_output = o.outputs.csv == "-";
   auto checked_files = o.outputs;
   if (to_standard_output) checked_files.csv.clear();
@@ -215,15 +308,15 @@ void run(options o) {
   auto const add = [&](measured_model m) {
     measured.push_back(std::move(m));
     if (to_standard_output) return;
-    if (measured.size() == 1) std::cout << "Attention against distance; " << inputs << ".\n";
+    if (measured.size() == 1)
+      charts::print_folded(std::cout, "Attention against distance; " + inputs + ".", style.columns);
     print(std::cout, measured.back(), style, o.rho.has_value());
   };
   for (auto const& name : o.models) {
-    if (std::ranges::find(models, name, &model::name) != models.end())
+    if (name.empty() || is_in_table(name))
       add(measure(o, name));
     else
-      add(measure_layers(o, name,
-                         (std::filesystem::path(shipped_models) / (name + ".json")).string()));
+      add(measure_layers(o, name, shipped_file(name)));
   }
   for (auto const& path : o.configs)
     for (auto const& file : settings_in(path))
@@ -235,8 +328,9 @@ void run(options o) {
     std::cout << '\n' << o.outputs.csv << " has some distances; --every-distance writes all.\n";
   std::cout.flush();
   reporting::write_file(checked_files.csv, put);
-  reporting::write_file(o.outputs.svg,
-                        [&](std::ostream& file) { file << to_svg(measured, inputs, o.together); });
+  reporting::write_file(o.outputs.svg, [&](std::ostream& file) {
+    file << to_svg(measured, inputs, o.rho.has_value(), o.together);
+  });
 }
 
 }  // namespace

@@ -47,10 +47,10 @@ bool above(stretch const& a, stretch const& b) {
 std::string over_queries(curve const& c) {
   auto const widest = std::ranges::max_element(
       c.plain.logit, {}, [](posenc::running_moments const& m) { return m.high() - m.low(); });
-  return "the logit is no function of distance: at distance " +
-         std::to_string(widest - c.plain.logit.begin()) + " it is " + compact(widest->low()) +
-         " to " + compact(widest->high()) + " by the query's position, of which the band shows " +
-         std::to_string(c.queries) + "; the weights are those of the last query";
+  return "the logit depends on the query's position: it is " + compact(widest->low()) + " to " +
+         compact(widest->high()) + " at distance " +
+         std::to_string(widest - c.plain.logit.begin()) + " (band: " + std::to_string(c.queries) +
+         " positions); the weights are those of the last query";
 }
 
 std::string of_logit(curve const& c, bool random_inputs) {
@@ -79,7 +79,7 @@ std::string of_logit(curve const& c, bool random_inputs) {
   text += back ? ", not steadily (it first " + std::string(falls ? "rises" : "falls") +
                      " at distance " + std::to_string(*back) + ")"
                : std::string(falls ? ", falling" : ", rising") +
-                     (random_inputs ? " as far as chance lets see" : " all the way");
+                     (random_inputs ? "; bumps are within sampling noise" : " all the way");
   if (near.mean > 0) {
     auto const first_below = [&](double bound) -> std::string {
       auto const at = std::ranges::find_if(parts, [&](stretch const& s) {
@@ -89,7 +89,12 @@ std::string of_logit(curve const& c, bool random_inputs) {
     };
     auto const half = first_below(near.mean / 2), negative = first_below(0);
     text += half.empty() ? "; it never falls below half" : "; it first falls below half at " + half;
-    text += negative.empty() ? " and is never negative" : " and below 0 at " + negative;
+    if (negative.empty())
+      text += " and is never negative";
+    else if (c.compares)
+      text += "; from " + negative + " tokens on a key like the query can score below a random one";
+    else
+      text += " and below 0 at " + negative;
   }
   return text;
 }
@@ -105,20 +110,21 @@ std::size_t half_of_the_weight(posenc::distance_profile const& profile) {
 std::string of_weight(curve const& c) {
   auto const keys = c.plain.weight.size(), plain = half_of_the_weight(c.plain),
              adaptive = half_of_the_weight(c.adaptive);
-  auto text =
-      "half of the weight lies on the nearest " +
-      (plain == 1 ? "key" : std::to_string(plain) + " of " + std::to_string(keys) + " keys");
+  auto const nearest = [](std::size_t count) {
+    return count == 1 ? "the nearest key alone has"
+                      : "the nearest " + std::to_string(count) + " have";
+  };
+  auto text = nearest(plain) + " half of the weight of " + std::to_string(keys) + " keys";
   auto const& beta = c.adaptive.inverse_temperature;
-  auto const entropy = "entropy " + compact(c.plain.entropy.mean()) + " nats";
   if (beta.high() > 1) {
-    text += "; adaptive softmax, beta " + compact(beta.low()) +
-            (beta.low() < beta.high() ? " to " + compact(beta.high()) : "") + " at " + entropy;
-    text += adaptive == plain
-                ? ", keeps it there"
-                : (adaptive < plain ? ", draws that in to " : ", moves that out to ") +
-                      std::to_string(adaptive);
+    text += "; with adaptive temperature (beta " + compact(beta.low()) +
+            (beta.low() < beta.high() ? " to " + compact(beta.high()) : "") + ") " +
+            (adaptive == plain ? "they still do" : nearest(adaptive) + " it");
+    if (adaptive == plain && plain == 1)
+      text.replace(text.rfind("they"), text.npos, "it still has");
   } else {
-    text += "; adaptive softmax changes nothing: " + entropy +
+    text += "; adaptive temperature changes nothing: entropy " + compact(c.plain.entropy.mean()) +
+            " nats" +
             (c.plain.entropy.low() > 5.9445 ? " is too diffuse for it"
                                             : " is not within the 0.85 to 5.94 in which it acts");
   }

@@ -28,41 +28,50 @@ charts::series line(std::string name, std::vector<running_moments> const& values
   return s;
 }
 
-charts::axis const distance{"distance, in tokens", true}, logit{"logit"}, weight{"weight", true};
-
-// Distances that are worth a column: 0, 1, then a few round steps on a logarithmic scale, and the
-// last.
-std::vector<std::size_t> landmarks(std::size_t range) {
-  std::vector<std::size_t> result{0};
-  for (std::size_t r = 1; r<range - 1; r *= range> 20'000 ? 8 : 4) result.push_back(r);
-  result.push_back(range - 1);
-  return result;
+// What bands are over.
+std::string band_of(bool random_inputs, bool some_over_queries) {
+  return std::string("extremes of ") + (random_inputs       ? "queries, heads"
+                                        : some_over_queries ? "queries"
+                                                            : "heads");
 }
 
-void print_numbers(std::ostream& out, std::vector<curve> const& curves) {
-  std::size_t names = 8, range = 0;
-  for (auto const& c : curves) {
-    names = std::max(names, c.encoding.size());
-    range = std::max(range, c.plain.logit.size());
+charts::axis const distance{"distance, in tokens", true}, logit{"logit"}, weight{"weight", true};
+
+// At most so many distances that are worth a column: 0, 1, then round steps on a logarithmic scale,
+// and the last.
+std::vector<std::size_t> landmarks(std::size_t range, std::size_t most) {
+  for (std::size_t step = range > 20'000 ? 8 : 4;; step *= 2) {
+    std::vector<std::size_t> result{0};
+    for (std::size_t r = 1; r < range - 1; r *= step) result.push_back(r);
+    result.push_back(range - 1);
+    if (result.size() <= most) return result;
   }
-  auto const row = [&](std::string const& name, std::string const& what, auto&& number) {
-    out << name << std::string(names + 2 - name.size(), ' ') << what
-        << std::string(17 - what.size(), ' ');
-    for (auto const r : landmarks(range)) out << charts::cell(number(r), 9);
+}
+
+void print_numbers(std::ostream& out, std::vector<curve> const& curves, int columns) {
+  constexpr std::size_t names = 18, wide = 10;
+  std::size_t range = 0;
+  for (auto const& c : curves) range = std::max(range, c.plain.logit.size());
+  auto const at = landmarks(range, (static_cast<std::size_t>(columns) - names) / wide);
+  auto const row = [&](std::string const& what, auto&& number) {
+    out << what << std::string(names - what.size(), ' ');
+    for (auto const r : at) out << charts::cell(number(r), wide);
     out << '\n';
   };
   // Windows of some layers end before the others'.
-  auto const row_of = [&](std::string const& name, std::string const& what,
-                          std::vector<running_moments> const& values) {
-    row(name, what, [&](std::size_t r) {
-      return r < values.size() ? charts::compact(values[r].mean()) : std::string("-");
+  auto const row_of = [&](std::string const& what, std::vector<running_moments> const& values) {
+    row(what, [&](std::size_t r) {
+      if (r >= values.size()) return std::string("-");
+      auto const mean = values[r].mean();
+      return charts::compact(std::abs(mean) < 1e-99 ? 0 : mean);
     });
   };
-  row("distance", "", [](std::size_t r) { return std::to_string(r); });
+  row("distance", [](std::size_t r) { return std::to_string(r); });
   for (auto const& c : curves) {
-    row_of(c.encoding, "logit", c.plain.logit);
-    row_of("", "weight", c.plain.weight);
-    row_of("", "weight, adaptive", c.adaptive.weight);
+    out << c.encoding << '\n';
+    row_of("  logit", c.plain.logit);
+    row_of("  weight", c.plain.weight);
+    row_of("  weight, adaptive", c.adaptive.weight);
   }
 }
 
@@ -88,12 +97,14 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
         {line("plain softmax", c.plain.weight, true), line("adaptive", c.adaptive.weight, true)}};
     if (!random_inputs && c.queries == 0) left.y_range = charts::worth_showing(left);
     right.y_range = charts::worth_showing(right);
+    if (has_band(left)) left.band = band_of(random_inputs, c.queries > 0);
+    if (has_band(right)) right.band = band_of(random_inputs, false);
     left.marks = right.marks = {m.known};
     for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2))
       out << text << '\n';
     out << '\n';
   }
-  print_numbers(out, m.curves);
+  print_numbers(out, m.curves, style.columns);
   out << '\n';
   for (auto const& c : m.curves)
     charts::print_folded(out, reading(c, random_inputs), style.columns);
@@ -103,6 +114,9 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured,
                bool every_distance) {
   out << "model,encoding,softmax,distance,logit_mean,logit_spread,logit_low,logit_high,weight_mean,"
          "weight_spread,weight_low,weight_high\n";
+  auto const quoted = [](std::string const& text) {
+    return text.find(',') == text.npos ? text : '"' + text + '"';
+  };
   char number[32];
   auto const put = [&](running_moments const& m) {
     for (auto const x : {m.mean(), m.spread(), m.low(), m.high()}) {
@@ -121,7 +135,7 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured,
             if (r > distances.back()) distances.push_back(r);
         for (auto const x : distances) {
           auto const r = static_cast<std::size_t>(x);
-          out << m.name << ',' << c.encoding << ',' << softmax << ',' << r;
+          out << quoted(m.name) << ',' << quoted(c.encoding) << ',' << softmax << ',' << r;
           put(profile->logit[r]);
           put(profile->weight[r]);
           out << '\n';
@@ -132,8 +146,9 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured,
 }
 
 std::string to_svg(std::vector<measured_model> const& measured, std::string const& inputs,
-                   bool together) {
+                   bool random_inputs, bool together) {
   std::vector<charts::chart> all;
+  bool over_queries = random_inputs;
   for (auto const& m : measured) {
     if (all.empty() || !together) {
       auto const of = together ? "" : m.name + ": ";
@@ -152,8 +167,11 @@ std::string to_svg(std::vector<measured_model> const& measured, std::string cons
       three[0].curves.push_back(line(label, c.plain.logit));
       three[1].curves.push_back(line(label, c.plain.weight, true));
       three[2].curves.push_back(line(label, c.adaptive.weight, true));
+      over_queries = over_queries || c.queries > 0;
     }
   }
+  for (auto& chart : all)
+    if (has_band(chart)) chart.band = band_of(over_queries, false);
   for (auto& chart : all) chart.y_range = charts::worth_showing(chart);
   for (std::size_t i = 0; i < measured.size(); ++i) {
     auto& shown = all[together ? 0 : 3 * i].y_range;

@@ -26,4 +26,4 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured, b
 /// Three charts a model: logit, weight with plain softmax, weight with adaptive softmax; or three
 /// of all models together.
 std::string to_svg(std::vector<measured_model> const& measured, std::string const& inputs,
-                   bool together);
+                   bool random_inputs, bool together);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <sstream>
 
 #include "posenc/analysis/key_for_distance.hpp"
@@ -11,6 +12,7 @@
 #include "posenc/analysis/semantic_robustness.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/frequency/yarn.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -195,6 +197,79 @@ std::vector<belief> of_frequencies() {
   };
 }
 
+std::vector<belief> of_contexts() {
+  // The denominator of softmax, of tokens that are all alike, at places 10 and 4096.
+  constexpr std::size_t last = 4096;
+  doubles const ones(dim, 1);
+  auto const grows = [&](auto const& encoding) {
+    std::vector<std::int64_t> const queries{9, last - 1};
+    std::vector<std::int64_t> keys(last);
+    std::iota(keys.begin(), keys.end(), std::int64_t{0});
+    posenc::heads_view<double const> const q(ones.data(), {2, 1, dim}, {0, 0}),
+        k(ones.data(), {last, 1, dim}, {0, 0});
+    auto const sums = posenc::attention(q, k, k.slice_dims(0, 1), encoding,
+                                        {.query_positions = queries, .key_positions = keys})
+                          .log_sum_exp;
+    return std::exp(sums[1] - sums[0]);
+  };
+  // How much of its length the mean of a word keeps, rotated to each of so many places.
+  auto const centre = [](posenc::frequencies const& f, std::size_t tokens) {
+    std::vector<std::int64_t> places(tokens);
+    std::iota(places.begin(), places.end(), std::int64_t{0});
+    posenc::cos_sin_rows<double> const rows(f, places);
+    double squares = 0;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      double cos = 0, sin = 0;
+      for (std::size_t t = 0; t < tokens; ++t) cos += rows.cos(t)[i], sin += rows.sin(t)[i];
+      squares += (cos * cos + sin * sin) / static_cast<double>(tokens * tokens);
+    }
+    return fixed(std::sqrt(squares / pairs), 2);
+  };
+  auto const p_rope = posenc::truncated(llama_2(), 0.75);
+  constexpr double trained = 8192, times = 16;
+  auto const large = geometric(dim, 5e5),
+             yarn = posenc::yarn(dim, 5e5, {.factor = times, .original_length = trained});
+  auto const robust = [](posenc::frequencies const& f, double tokens) {
+    return posenc::semantic_robustness(f, static_cast<std::size_t>(tokens), 0.9).robust;
+  };
+  auto const change = [&](std::size_t pair) {
+    double most = 0;
+    for (double r = 0; r < trained; ++r)
+      most = std::max(most, std::abs(std::cos(r * yarn.inv_freq()[pair]) -
+                                     std::cos(r * large.inv_freq()[pair])));
+    return most;
+  };
+  auto const of_slow = pairs - robust(large, trained);
+  std::size_t worst = 0;
+  for (std::size_t i = 0; i < pairs; ++i)
+    if (change(i) > change(worst)) worst = i;
+  return {
+      {"RoPE tells distances, and nothing tells a query its own place",
+       "Its scores do, but the causal mask tells the place: a query sees as many keys as its place "
+       "says, and softmax divides by their sum. Of tokens that are all alike that sum is " +
+           compact(grows(posenc::nope())) +
+           " times as large at place 4,096 as at 10 without "
+           "positions, and " +
+           compact(grows(posenc::rope<posenc::halves>(llama_2()))) +
+           " times with RoPE [Ruscio "
+           "2026, arXiv 2606.06160] ([figure](../README.md#where-a-query-is))."},
+      {"A cluster of keys stays a cluster",
+       "Norms stay, centres do not: the mean of one key, rotated to each place of 4,096, keeps " +
+           centre(llama_2(), 4096) + " of its length, of 65,536 " + centre(llama_2(), 65'536) +
+           "; by p-RoPE with p = 0.75 " + centre(p_rope, 65'536) +
+           ", which is what stands still. Sinks need that centre [Wertheimer 2026, arXiv "
+           "2603.18017] ([figure](../README.md#frayed-clusters))."},
+      {"YaRN squeezes the pairs that carry meaning",
+       "Hardly. Of base 500,000, trained to 8,192 tokens, " + whole(robust(large, trained)) +
+           " pairs keep 0.9 of their score, in 16 times the context " +
+           whole(robust(large, times * trained)) + ", by YaRN " +
+           whole(robust(yarn, times * trained)) +
+           ", whose scores in the trained context move by at most " + fixed(change(of_slow), 2) +
+           " of that at distance 0. Those of pair " + whole(worst) + " move by " +
+           fixed(change(worst), 2) + " ([figure](../README.md#slow-pairs-of-yarn))."},
+  };
+}
+
 std::vector<belief> of_rotation() {
   auto const q = word(1), k = word(2);
   double apart = 0;
@@ -280,7 +355,7 @@ void run(options const&) {
       "Llama 2's frequencies (head_dim 128, base 10,000) unless said. `cmake --workflow --preset "
       "beliefs` prints this page and computes its numbers anew; those of trained models are "
       "cited.");
-  for (auto const& part : {of_distance(), of_frequencies(), of_rotation()})
+  for (auto const& part : {of_distance(), of_frequencies(), of_contexts(), of_rotation()})
     for (auto const& [says, so] : part) {
       std::cout << '\n';
       print_paragraph("**\"" + says + ".\"** " + so);

@@ -123,3 +123,12 @@ damage("alibi-8-heads.json: bias must have 15 numbers, got 14" alibi-8-heads "\"
 file(REMOVE_RECURSE check_conformance)
 expect(2 err "no-such-folder: must be the folder of the cases" no-such-folder --template)
 file(REMOVE check_conformance.json)
+
+# What nothing would read.
+expect(2 err "--list-mistakes, --template and --self must not be given together" "${CASES}" --self --template)
+expect(2 err "--list-mistakes must be given alone" "${CASES}" --list-mistakes)
+foreach(unread "dump.json" "--all" "--accept;factor-missing")
+  expect(2 err "DUMP, --accept and --all must be of a check" "${CASES}" --self ${unread})
+endforeach()
+expect(0 out "Examples: conformance " --help)
+narrow("${out}")

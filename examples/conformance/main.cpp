@@ -169,7 +169,8 @@ int write_self(options const& given, precision stored) {
 int main(int argc, char** argv) {
   CLI::App app(
       "Checks what an engine computes against the conformance set of positional encodings, and "
-      "says what it got wrong. Exit code 0: all is right; 1: something is wrong; 2: bad input.");
+      "says what it got wrong. Exit code 0: all is right; 1: something is wrong; 2: bad input.",
+      "conformance");
   reporting::add_examples(
       app, "conformance",
       {{"tests/conformance/cases --template > dump.json", "to fill in"},
@@ -192,11 +193,24 @@ int main(int argc, char** argv) {
   app.add_flag("--list-mistakes", wants_list, "print the names of all mistakes");
   try {
     app.parse(argc, argv);
+  } catch (CLI::CallForHelp const&) {
+    std::fputs(reporting::folded_help(app.help()).c_str(), stdout);
+    return 0;
   } catch (CLI::ParseError const& error) {
     auto const code = app.exit(error);
     return code == 0 ? 0 : 2;
   }
   try {
+    auto const require = [](bool holds, char const* sentence) {
+      if (!holds) throw std::runtime_error(sentence);
+    };
+    require(wants_list + wants_template + wants_self <= 1,
+            "--list-mistakes, --template and --self must not be given together");
+    require(!wants_list || given.folder.empty(), "--list-mistakes must be given alone");
+    require((given.dump.empty() && given.accepted.empty() && !given.all) ||
+                !(wants_list || wants_template || wants_self),
+            "DUMP, --accept and --all must be of a check, without --list-mistakes, --template and "
+            "--self");
     if (wants_list) return list_mistakes();
     if (given.folder.empty()) throw std::runtime_error("the folder of the cases must be given");
     for (auto const& name : given.accepted) {

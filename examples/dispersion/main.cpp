@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "phase.hpp"
 #include "posenc/core/require.hpp"
 #include "reading.hpp"
 #include "report.hpp"
@@ -23,6 +24,7 @@ struct options {
   std::optional<std::uint64_t> seed;
   double eps = 0.01;
   std::string rows;
+  bool phase = false;
   double rows_scale = 1;
   reporting::outputs outputs;
 };
@@ -50,8 +52,9 @@ void declare(CLI::App& app, options& o) {
   auto* const seed = app.add_option("--seed", o.seed, "of random scores (1)")
                          ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
                          ->option_text("N");
-  app.add_option("--eps", o.eps, "the weight that is too small to be sharp (0.01)")
-      ->option_text("E");
+  auto* const eps =
+      app.add_option("--eps", o.eps, "the weight that is too small to be sharp (0.01)")
+          ->option_text("E");
   app.add_option("--scale", s.scale, "of SSMax (0.43)")->option_text("S");
   app.add_option("--trained", s.trained, "number of keys that log-n takes for trained (8192)")
       ->option_text("L");
@@ -59,7 +62,12 @@ void declare(CLI::App& app, options& o) {
                                     "scores of your own: FILE.npy, FILE.gguf:TENSOR or text, a "
                                     "line for each row; -inf masks a key")
                          ->option_text("FILE");
-  for (auto* const of_random : {scores, delta, largest, draws, seed}) rows->excludes(of_random);
+  auto* const phase = app.add_flag("--phase", o.phase,
+                                   "the phase figure: how sharp softmax must be, and how sharp "
+                                   "models make it");
+  for (auto* const of_random : {scores, delta, largest, draws, seed})
+    rows->excludes(of_random), phase->excludes(of_random);
+  phase->excludes(rows)->excludes(eps);
   app.add_option("--rows-scale", o.rows_scale,
                  "what your scores are multiplied by, such as 1 / sqrt(head_dim) (1)")
       ->needs(rows)
@@ -103,9 +111,18 @@ void run_rows(options const& o, settings const& s, charts::terminal_style style)
                         [&](std::ostream& file) { file << to_svg(measured, o.rows); });
 }
 
+void run_phase(options const& o, settings const& s, charts::terminal_style style) {
+  phase_figure const figure(s.scale, s.trained);
+  print(std::cout, figure, style);
+  std::cout.flush();
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, figure); });
+  reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(figure); });
+}
+
 void run(options const& o) {
   auto const s = checked(o);
   auto const style = reporting::checked(o.outputs);
+  if (o.phase) return run_phase(o, s, style);
   if (!o.rows.empty()) return run_rows(o, s, style);
   std::vector<curve> curves;
   {
@@ -135,6 +152,7 @@ int main(int argc, char** argv) {
       "temperature do about it.",
       {{"", "scores within 5.69 of each other, as in Gemma 2B's mean head"},
        {"--scores gap --delta 3", "one key 3 above all others, which are equal"},
+       {"--phase --svg phase.svg", "how sharp softmax must be, and how sharp models make it"},
        {"--rows scores.npy --rows-scale 0.125", "scores of your own, of heads of 64 dims"},
        {"--delta 12 --largest 1000000 --eps 0.1 --svg weights.svg",
         "more keys, another bound, drawn"}},

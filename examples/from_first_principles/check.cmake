@@ -36,6 +36,8 @@ endforeach()
 file(REMOVE_RECURSE strips)
 expect(0 out "Examples: from_first_principles all steps" --help)
 
+expect_narrow()
+expect_narrow(--help)
 # Wrongly.
 expect(1 err "--step must be at most 12, got 13" --step 13)
 expect(1 err "cannot write no/such/folder/x.svg: No such file" --svg no/such/folder/x.svg)

@@ -16,6 +16,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/frequency/yarn.hpp"
 #include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "reporting/scale.hpp"
@@ -62,6 +63,8 @@ figure how_far() {
   chart cosine{"", {"distance, in tokens", true}, {"cosine of the slowest pair"}, {}};
   std::string caption;
   auto const all = families();
+  std::vector<charts::series> lines;
+  std::vector<std::string> below;  // from where all pairs together score less than at random
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto const slowest = all[i].f.inv_freq().back(),
                end = std::min(1e7, 5 * std::numbers::pi / slowest);
@@ -71,21 +74,33 @@ figure how_far() {
     auto const kept = charts::compact(std::cos(slowest * all[i].trained), 4),
                trained = tokens(all[i].trained);
     auto const flips = posenc::distance_of_cosine(slowest, 0);
-    cosine.marks.push_back(
-        {all[i].trained, all[i].name + std::string(", trained to ") + trained + ": " + kept});
-    cosine.notes.push_back({flips / 2.2, 0.08, all[i].name, i});
+    below.push_back(tokens(
+        static_cast<double>(posenc::first_negative_distance(all[i].f, 100'000).value_or(0))));
+    bool const above = i == 2;  // where curves are below
+    lines.push_back(
+        {.x = {all[i].trained, all[i].trained},
+         .y = {std::cos(slowest * all[i].trained), above ? 1.12 : 0.4 - 0.3 * double(i)},
+         .colour = i,
+         .dashed = true});
+    cosine.notes.push_back({1.15 * all[i].trained, above ? 1.15 : 0.3 - 0.3 * double(i),
+                            "trained to " + trained + ": " + kept, i, !above});
+    cosine.notes.push_back({flips / 2.2, -0.6, all[i].name, i});
     caption += (i == 0 ? "The slowest pair of " : "; of ") + std::string(all[i].name) +
                (i == 0 ? " keeps " : " ") + kept + " at the end of " + trained +
                " trained tokens, and changes its sign at " + tokens(std::ceil(flips));
   }
   cosine.notes.push_back({120, 1.07, all.back().name + std::string(": 1 for good"), 3});
-  cosine.y_range = {-1.1, 1.75};
+  cosine.curves.insert(cosine.curves.end(), lines.begin(), lines.end());
+  cosine.y_range = {-1.1, 1.3};
   return {"how_far.svg",
           charts::svg({cosine}, {"How far is too far for meaning?",
                                  "what a slow pair keeps of a score as its key moves away; "
                                  "head_dim 128",
                                  1, 760, 380}),
-          caption + ". A pair that p-RoPE stops keeps all of it."};
+          "With all pairs together a key like the query begins to score below a random one at " +
+              below[0] + " tokens with base 10k, at " + below[1] + " with base 500k and at " +
+              below[2] + " under Llama 3.1's rule. " + caption +
+              ". A pair that p-RoPE stops keeps all of it."};
 }
 
 // Of the slowest pairs, each with the same budget.
@@ -115,8 +130,8 @@ figure slack() {
   auto const of_16 = [&](std::size_t i) { return tokens(of(all[i].f, 16)); };
   auto const of_all = [&](std::size_t i) { return tokens(of(all[i].f, all_pairs)); };
   return {"position_slack.svg",
-          charts::svg({c}, {"Freedom to move is in the slow pairs, at any distance",
-                            "moves that change no score by more than a tenth of the largest; "
+          charts::svg({c}, {"How far a key may move before its score changes by a tenth",
+                            "by the pairs that a head uses, from the slowest; at any distance; "
                             "head_dim 128",
                             1, 760, 380}),
           "A head on the slowest 16 of 64 pairs lets a key move by " + of_16(0) +
@@ -201,7 +216,7 @@ figure squeezed_prompt() {
   c.y_range = {0, 110 * high};
   c.notes = {{8.5, 100 * high, "in place", 0}, {7, 88 * at_start[7], "all at position 0", 1}};
   return {"squeezed_prompt.svg",
-          charts::svg({c}, {"Squeezed to one position, each token is heard alike",
+          charts::svg({c}, {"An instruction with all its tokens at one position",
                             "50 equal keys far before a query that correlates with them; mean of "
                             "64 Gaussian draws",
                             1, 760, 340}),
@@ -306,8 +321,114 @@ figure inversions() {
               " of the first 4,096 distances score what another does (base 500k)."};
 }
 
+// Length of the mean of R_t x over t < n, of an x with the same norm in each pair, of its own
+// length: each pair keeps |sin(n f / 2) / (n sin(f / 2))|.
+double kept_centre(posenc::frequencies const& f, double n) {
+  double squares = 0;
+  for (auto const inv_freq : f.inv_freq()) {
+    auto const half = inv_freq / 2,
+               kept = half == 0 ? 1 : std::sin(n * half) / (n * std::sin(half));
+    squares += kept * kept;
+  }
+  return std::sqrt(squares / static_cast<double>(f.pairs()));
+}
+
+// Keys of a head, or its queries, lie around a centre. Wertheimer et al. 2026 have the clusters;
+// what their rotated centres keep is worked out here.
+figure frayed() {
+  chart c{"", {"tokens", true}, {"of the centre's length"}, {}};
+  auto const all = {
+      std::pair{"base 10k", posenc::geometric(head_dim, 1e4)},
+      std::pair{"base 500k", posenc::geometric(head_dim, 5e5)},
+      std::pair{"p-RoPE 0.75", posenc::truncated(posenc::geometric(head_dim, 1e4), 0.75)},
+      std::pair{"p-RoPE 0.25", posenc::truncated(posenc::geometric(head_dim, 1e4), 0.25)}};
+  std::vector<std::string> at;
+  for (auto const& [name, f] : all) {
+    auto const& of = f;
+    c.curves.push_back(
+        curve(name, whole_powers(1, 1'048'576, 24), [&](double n) { return kept_centre(of, n); }));
+    for (double const n : {4096.0, 65'536.0}) at.push_back(charts::compact(kept_centre(f, n), 2));
+  }
+  c.y_range = {0, 1.05};
+  return {"frayed_clusters.svg",
+          charts::svg({c}, {"Rotated keys fray: what a cluster keeps of its centre",
+                            "length of the mean of one key rotated to each of so many positions; "
+                            "head_dim 128",
+                            1, 760, 360}),
+          "Over 4,096 tokens a cluster of keys keeps " + at[0] +
+              " of its centre with base 10k and " + at[2] + " with base 500k, over 65,536 " +
+              at[1] + " and " + at[3] +
+              ". With p-RoPE it never keeps less than the pairs that stand still, " + at[5] +
+              " (p = 0.75) and " + at[7] + " (p = 0.25)."};
+}
+
+// DroPE [Gelberg et al. 2025] drops all rotation after training.
+figure slow_pairs() {
+  constexpr double trained = 8192, base = 5e5, longest = 16;
+  auto const plain = posenc::geometric(head_dim, base), p_rope = posenc::truncated(plain, 0.75),
+             none = posenc::truncated(plain, 0);
+  auto const yarn = [&](double factor) {
+    return posenc::yarn(head_dim, base, {.factor = factor, .original_length = trained});
+  };
+  auto const robust = [](posenc::frequencies const& f, double factor) {
+    auto const length = static_cast<std::size_t>(trained * factor);
+    return static_cast<double>(posenc::semantic_robustness(f, length, 0.9).robust);
+  };
+  chart meaning{"Pairs that keep 0.9 of a score",
+                {"context, in times of the trained one"},
+                {"pairs of 64"},
+                {}},
+      moved{"Changes in the trained context", {"pair"}, {"of the score at distance 0"}, {}};
+  auto const factors = steps(1, longest);
+  meaning.curves = {
+      curve("", factors, [&](double s) { return robust(plain, s); }),
+      curve("", factors, [&](double s) { return robust(s > 1 ? yarn(s) : plain, s); }),
+      curve("", factors, [&](double s) { return robust(p_rope, s); }),
+      curve("", factors, [&](double s) { return robust(none, s); })};
+  meaning.curves[2].dashed = true;
+  meaning.notes = {
+      {9, 6.5, "RoPE", 0}, {9, 18, "YaRN, and p-RoPE 0.75", 1}, {9, 59, "DroPE: none rotates", 3}};
+  meaning.y_range = {0, 68};
+  auto const change = [&](posenc::frequencies const& f, std::size_t i) {
+    double most = 0;
+    for (double r = 0; r < trained; r += 8)
+      most = std::max(most,
+                      std::abs(std::cos(r * f.inv_freq()[i]) - std::cos(r * plain.inv_freq()[i])));
+    return most;
+  };
+  for (double const s : {2.0, 4.0, longest})
+    moved.curves.push_back(
+        curve("YaRN " + charts::compact(s), steps(0, all_pairs - 1),
+              [&, f = yarn(s)](double i) { return change(f, static_cast<std::size_t>(i)); }));
+  auto const at = [&](std::size_t i, double s) {
+    return charts::compact(meaning.curves[i].y[static_cast<std::size_t>(s) - 1]);
+  };
+  auto const first = all_pairs - static_cast<std::size_t>(meaning.curves[1].y.back());
+  auto const& of_16 = moved.curves.back().y;
+  auto const worst = std::ranges::max_element(of_16);
+  auto const turns = [&](std::ptrdiff_t i) {
+    return trained * plain.inv_freq()[static_cast<std::size_t>(i)] / (2 * std::numbers::pi);
+  };
+  return {
+      "slow_pairs.svg",
+      charts::svg({meaning, moved},
+                  {"YaRN keeps slow pairs slow, and changes the middle ones",
+                   "base 500k, trained to 8,192 tokens; head_dim 128", 2, 430, 300}),
+      "In the trained context " + at(0, 1) +
+          " pairs keep 0.9 of a score at any distance. In 16 times as much RoPE leaves " +
+          at(0, longest) + ", YaRN " + at(1, longest) + ", p-RoPE (p = 0.75) " + at(2, longest) +
+          " and DroPE all " + at(3, longest) +
+          ". Within the trained context YaRN by 16 changes scores of the pairs that it keeps by "
+          "at most " +
+          charts::compact(of_16[first], 2) + ", and of pair " +
+          std::to_string(worst - of_16.begin()) + ", which turns " +
+          charts::compact(turns(worst - of_16.begin()), 2) + " times there, by " +
+          charts::compact(*worst, 2) + "."};
+}
+
 }  // namespace
 
 std::vector<figure> figures_of_distances() {
-  return {how_far(), slack(), bound_and_curve(), squeezed_prompt(), inversions()};
+  return {how_far(),    slack(),  bound_and_curve(), squeezed_prompt(),
+          inversions(), frayed(), slow_pairs()};
 }

@@ -58,7 +58,7 @@ figure frequency_rules() {
   add("geometric_inclusive", posenc::geometric_inclusive(dim, 1e4));
   add("axial, 64 and 64 dims", posenc::axial({dim / 2, dim / 2}, 1e4));
   add("pixel", posenc::pixel(dim));
-  add_ratio("resonance", posenc::resonance(plain), {0.9, 1.1});
+  add_ratio("resonance, another axis", posenc::resonance(plain), {0.9, 1.1});
 
   add("truncated, p = 0.75", posenc::truncated(plain, 0.75));
   add("proportional, 0.25, 1M", posenc::proportional(dim, 1e6, 0.25));
@@ -67,9 +67,8 @@ figure frequency_rules() {
   add_ratio("linear", posenc::linear(plain, factor));
 
   add_ratio("ntk", posenc::ntk(plain, factor));
-  add_ratio("dynamic_ntk, at 16k",
-            posenc::dynamic_ntk(plain, {.factor = factor, .trained_length = trained}, 16'384),
-            {0, 40});
+  add_ratio("dynamic_ntk, at 8k",
+            posenc::dynamic_ntk(plain, {.factor = factor, .trained_length = trained}, 8192));
   add_ratio("mixed_ntk", posenc::mixed_ntk(plain, factor));
   std::vector<double> const factors_short(dim / 2, 1.0);
   std::vector<double> factors_long;
@@ -116,18 +115,19 @@ figure base_bounds() {
           auto const bound = posenc::context_bound(geometric(d, b), 100'000).context;
           return bound ? static_cast<double>(*bound) : NAN;
         }));
-  chart fraction{"p of p-RoPE: pairs that turn once", {"tokens", true}, {"p"}, {}};
+  chart fraction{"Part of the pairs that turn once", {"tokens", true}, {"p of p-RoPE"}, {}};
   for (double const b : {1e4, 5e5, 1e7})
     fraction.curves.push_back(
         curve("base " + charts::compact(b), whole_powers(512, 1'048'576, 8),
               [b](double n) { return posenc::suggest_fraction(b, static_cast<std::size_t>(n)); }));
   return {
       "base_bounds.svg",
-      charts::svg({base, context, fraction},
-                  {"Which base a context needs, and which context a base allows",
-                   "Men et al. 2024, theorem 1: sum cos(r f) is not negative at any distance r; "
-                   "the bases that hold are no interval",
-                   3, 330, 280})};
+      charts::svg(
+          {base, context, fraction},
+          {"Which base a context needs, and which context a base allows",
+           "Men et al. 2024, theorem 1: sum cos(r f) is negative at no distance r; a larger base "
+           "may fail where a smaller one holds",
+           3, 330, 280})};
 }
 
 }  // namespace

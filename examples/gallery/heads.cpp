@@ -110,6 +110,43 @@ figure ways_to_stay_near() {
               parts[2] + " by RoPE."};
 }
 
+// Ruscio et al. 2026: what a query sees of keys before it grows with their number.
+figure causal_position() {
+  constexpr std::size_t dim = 128, length = 4096;
+  std::vector<double> const ones(dim, 1);
+  auto const shown = charts::whole_powers(1, length, 12);
+  std::vector<std::int64_t> queries, keys(length);
+  for (auto const n : shown) queries.push_back(static_cast<std::int64_t>(n) - 1);
+  std::iota(keys.begin(), keys.end(), std::int64_t{0});
+  heads_view<double const> const q(ones.data(), {queries.size(), 1, dim}, {0, 0}),
+      k(ones.data(), {length, 1, dim}, {0, 0});
+  charts::chart c{"", {"place of the query, from 1", true}, {"ln of the softmax denominator"}, {}};
+  auto const add = [&](char const* name, auto const& encoding, posenc::mask const& mask) {
+    auto const sums = attention(q, k, k.slice_dims(0, 1), encoding,
+                                {.mask = mask, .query_positions = queries, .key_positions = keys})
+                          .log_sum_exp;
+    charts::series s{.name = name, .x = shown};
+    for (auto const sum : sums) s.y.push_back(sum - sums[0]);
+    c.curves.push_back(std::move(s));
+  };
+  auto const causal = posenc::mask(posenc::mask::causal);
+  auto const f = posenc::geometric(dim, 1e4);
+  add("NoPE: ln t", posenc::nope(), causal);
+  add("p-RoPE 0.25", posenc::rope<halves>(posenc::truncated(f, 0.25)), causal);
+  add("RoPE", posenc::rope<halves>(f), causal);
+  add("ALiBi, slope 1/8", posenc::alibi::with_slopes({0.125}), causal);
+  add("NoPE, window of 64", posenc::nope(), causal & posenc::mask::sliding_window(64));
+  auto const at = [&](std::size_t i) { return charts::compact(c.curves[i].y.back()); };
+  return {"causal_position.svg",
+          charts::svg({c}, {"The causal mask tells a query where it is",
+                            "log_sum_exp of attention, less that of the first query; all tokens "
+                            "are alike, head_dim 128",
+                            1, 760, 360}),
+          "From the first of 4,096 equal tokens to the last it grows by ln 4096 = " + at(0) +
+              " under NoPE, by " + at(2) + " under RoPE and by " + at(3) +
+              " under ALiBi's slope of 1/8, and stands still at " + at(4) + " in a window of 64."};
+}
+
 // The mean of 10 draws: a query psi, 64 keys sqrt(1 - share) psi + sqrt(share) content, so that
 // softmax sees a score of psi with itself.
 posenc::positional_symbolic_score scores_of(auto const& encoding, std::size_t pairs, double score,
@@ -184,5 +221,5 @@ figure positional_symbolic() {
 }  // namespace
 
 std::vector<figure> figures_of_heads() {
-  return {attention_maps(), ways_to_stay_near(), positional_symbolic()};
+  return {attention_maps(), ways_to_stay_near(), causal_position(), positional_symbolic()};
 }

@@ -30,9 +30,6 @@ std::vector<double> head(std::size_t dim, unsigned seed) {
   return result;
 }
 
-charts::svg_page three_in_a_row(std::string title, std::string subtitle) {
-  return {std::move(title), std::move(subtitle), 3, 330, 280};
-}
 charts::svg_page two_in_a_row(std::string title, std::string subtitle) {
   return {std::move(title), std::move(subtitle), 2, 400, 300};
 }
@@ -47,26 +44,37 @@ figure score_against_distance() {
   auto const distances = steps(0, 5000);
   auto const random = posenc::profile_distances(
       posenc::rope<halves>(f), {.head_dim = dim, .range = 5001, .inputs = posenc::gaussian{0, 1}});
-  chart ones{"All ones (figure 2a)", {"distance, in tokens"}, {"of the score at 0"}, {}},
-      own{"Gaussian, a key each (figure 2b)", {"distance, in tokens"}, {"score / sqrt(d)"}, {}},
-      repeated{
-          "One Gaussian q, one k (figure 9)", {"distance, in tokens"}, {"score / sqrt(d)"}, {}};
-  ones.curves = {
-      curve("", distances, [&](double r) { return mean_cosine(f, static_cast<std::int64_t>(r)); })};
+  auto const correlated = posenc::profile_distances(
+      posenc::rope<halves>(f),
+      {.head_dim = dim, .range = 5001, .inputs = posenc::gaussian{0.5, 1}});
+  auto const q = head(dim, 1), made = posenc::key_for_distance<halves>(q, f, 2000, 5001).key;
+  auto const panel = [](char const* title) {
+    return chart{title, {"distance, in tokens"}, {"score / sqrt(d)"}, {}};
+  };
+  chart ones = panel("All ones: falls, and rises again"), own = panel("Random, a key each: no"),
+        half = panel("Correlation 0.5: half of the first"),
+        learned = panel("A key made for distance 2000: rises");
+  auto const root = std::sqrt(dim);
+  auto const of_ones = [&](double r) {
+    return root * mean_cosine(f, static_cast<std::int64_t>(r));
+  };
+  auto const scored = [&](std::vector<double> const& k) {
+    return curve("", distances, [&](double r) {
+      return posenc::score_by_frequency<halves>(q, k, f, static_cast<std::int64_t>(r)).score / root;
+    });
+  };
+  ones.curves = {curve("", distances, of_ones)};
   own.curves = {
       curve("", distances, [&](double r) { return distance_in(random.logit)(r).mean(); })};
-  for (unsigned draw = 0; draw < 2; ++draw) {
-    auto const q = head(dim, 2 * draw + 1), k = head(dim, 2 * draw + 2);
-    repeated.curves.push_back(curve("draw " + std::to_string(draw + 1), distances, [&](double r) {
-      return posenc::score_by_frequency<halves>(q, k, f, static_cast<std::int64_t>(r)).score /
-             std::sqrt(dim);
-    }));
-  }
-  return {"score_against_distance.svg",
-          charts::svg({ones, own, repeated},
-                      three_in_a_row("Does RoPE make scores fall with distance?",
-                                     "Barbero et al. 2024, figures 2a, 2b and 9; head_dim 256, "
-                                     "base 10,000"))};
+  half.curves = {
+      curve("", distances, [&](double r) { return distance_in(correlated.logit)(r).mean(); }),
+      curve("", distances, [&](double r) { return of_ones(r) / 2; })};
+  half.curves[1].colour = 6, half.curves[1].dashed = true;
+  learned.curves = {scored(made)};
+  for (auto* const c : {&ones, &own, &half, &learned}) c->y_range = {-7, 18};
+  auto page = two_in_a_row("Does RoPE make scores fall with distance?",
+                           "head_dim 256, base 10,000; four kinds of queries and keys");
+  return {"score_against_distance.svg", charts::svg({ones, own, half, learned}, page)};
 }
 
 figure correlated_gaussians() {
@@ -130,7 +138,7 @@ figure keys_for_distances() {
   }
   return {"key_for_distance.svg",
           charts::svg({scores, pairs},
-                      {"Some key scores highest at any distance",
+                      {"For each distance there is a key that scores highest there",
                        "Barbero et al. 2024, proposition 3.1; a Gaussian q, head_dim 128, base "
                        "10,000",
                        2, 520, 300})};

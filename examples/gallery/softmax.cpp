@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../dispersion/phase.hpp"
 #include "figures.hpp"
 #include "posenc/analysis/dispersion.hpp"
 #include "posenc/core/scheme.hpp"
-#include "posenc/softmax/log_n.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
 
@@ -18,41 +18,9 @@ constexpr double gemma = 5.69;  // largest score less smallest of Gemma 2B's mea
 std::size_t whole(double n) { return static_cast<std::size_t>(n); }
 auto const keys = charts::whole_powers(2, 1'000'000, 24);
 
-figure dispersing() {
-  auto const bounds = [](double n) { return posenc::dispersion(gemma, whole(n)); };
-  chart bounded{
-      "Bounds of a weight", {"keys", true}, {"weight", true}, {}, charts::range{1e-9, 1.5}};
-  bounded.curves = {
-      curve("published bound", keys, [&](double n) { return bounds(n).most_published; }),
-      curve("upper bound, tight", keys, [&](double n) { return bounds(n).most; }),
-      curve("1 / n", keys, [](double n) { return 1 / n; }),
-      curve("lower bound, tight", keys, [&](double n) { return bounds(n).least; }),
-      curve("published", keys, [&](double n) { return bounds(n).least_published; })};
-  bounded.curves.front().dashed = bounded.curves.back().dashed = true;
-
-  chart rules{
-      "Largest weight, by rule", {"keys", true}, {"weight", true}, {}, charts::range{1e-4, 1.2}};
-  auto const add = [&](char const* name, auto const& rule) {
-    rules.curves.push_back(
-        curve(name, keys, [&](double n) { return dispersion(gemma, whole(n), rule).largest; }));
-  };
-  add("", posenc::adaptive_temperature{});
-  add("SSMax, 0.43 ln n", posenc::ssmax({0.43}));
-  add("log n / log 8192", posenc::log_n(8192));
-  add("softmax", posenc::nope());
-  rules.curves.back().colour = 6, rules.curves.back().dashed = true;
-  rules.notes = {{1300, 0.3, "adaptive temperature", 0}};
-
-  chart spread{"Spread for a weight", {"keys", true}, {"largest score - smallest"}, {}};
-  for (double const w : {0.5, 0.9, 0.99})
-    spread.curves.push_back(
-        curve(charts::compact(w), keys, [w](double n) { return posenc::spread_for(w, whole(n)); }));
-  return {"dispersion.svg",
-          charts::svg({bounded, rules, spread},
-                      {"Softmax disperses",
-                       "Velickovic et al. 2024: among more keys every weight falls; scores within "
-                       "5.69, as in Gemma 2B's mean head",
-                       3, 330, 280})};
+figure sharpening() {
+  phase_figure const figure;
+  return {"dispersion.svg", to_svg(figure), figure.reading};
 }
 
 figure adapting() {
@@ -106,4 +74,4 @@ figure adapting() {
 
 }  // namespace
 
-std::vector<figure> figures_of_softmax() { return {dispersing(), adapting()}; }
+std::vector<figure> figures_of_softmax() { return {sharpening(), adapting()}; }

@@ -30,8 +30,8 @@ expect(0 out "\"key_layers\": . 0, 1, .*12, 13, 14, 13, 13, 13, 13, 14, 13," --j
 
 # What engines get wrong on a model: the exit status says whether they do.
 expect(0 out "32 full_attention 128 of 128 halves 10,000 default all.*angles-in-float.*No engine is known" --check "${models}/llama-2-7b.json")
-expect_of(2 out "a 50 sliding_attention 256 of 256 halves 10,000 default 1,024, images both ways 0-4, 6-10.*b 10 full_attention 128 of 512 halves 1,000,000 proportional all\
-.*theta-lost b 151.5 4,853 19,414 0.7 0.73 0.7 the base is 10000, where the model has 1000000 .DeepSpeed#8345.*make 20 mistakes on such a model" "${PROGRAM}" --check "${models}/gemma-4-31b.json")
+expect_of(2 out "a 50 sliding_attention: 0-4, 6-10[-0-9, .]* 256 of 256 halves 10,000 default 1,024, images both ways b 10 full_attention: [-0-9, .]* 128 of 512 halves 1,000,000 proportional all\
+.*theta-lost 151.5 4,853 19,414 0.7 0.73 0.7 b: the base is 10000, where the model has 1000000 .DeepSpeed#8345.*have made 20 mistakes on such models; whether yours does, tests/conformance/conformance.py tells" "${PROGRAM}" --check "${models}/gemma-4-31b.json")
 execute_process(COMMAND "${PROGRAM}" --check "${models}/llama-3.1-8b.json" OUTPUT_VARIABLE out)
 string(REGEX MATCH " +angle off by.*float32\n" shown "${out}")
 file(READ "${CMAKE_CURRENT_LIST_DIR}/../README.md" page)
@@ -41,16 +41,16 @@ if(at EQUAL -1 OR shown STREQUAL "")
 endif()
 expect_of(2 out "alibi-missing - - - 281 9,000 " "${PROGRAM}" --check "${models}/mpt-7b.json")
 # What masks and scores cost, and which sides a layer sees.
-expect_of(2 out "b 14 sliding_attention 64 of 64 halves 10,000 default 64 to either side.*window-doubled b - - - 48 % 50 % 50 % the window has 128 tokens to either side, not 64 .keras-hub#2518\
-.*causal-for-both b - - - 50 % 50 % 50 %.*%: of the keys that queries see or should see, those wrong or missing" "${PROGRAM}" --check "${models}/modernbert-base.json")
-expect_of(2 out "a 52 sliding_attention.*1,024, images both ways.*both-ways-missing a - - - 50 % 35 % 35 %" "${PROGRAM}" --check "${models}/gemma-3-27b.json")
+expect_of(2 out "b 14 sliding_attention: .* 64 of 64 halves 10,000 default 64 to either side.*window-doubled - - - 48 % 50 % 50 % b: the window has 128 tokens to either side, not 64 .keras-hub#2518\
+.*causal-for-both - - - 50 % 50 % 50 % b: .*% Of the keys that queries see or should see, those wrong or missing" "${PROGRAM}" --check "${models}/modernbert-base.json")
+expect_of(2 out "a 52 sliding_attention.*1,024, images both ways.*both-ways-missing - - - 50 % 35 % 35 % a: " "${PROGRAM}" --check "${models}/gemma-3-27b.json")
 expect_of(2 out "\"name\": \"cap-after-mask\",.*\"says\": \"the cap comes after the mask: a masked key has a score of -50, and is seen\",.*\"radians\": null, \"score\": null, \"keys\": 0.8[0-9]*"
   "${PROGRAM}" --json --check "${models}/gemma-2-9b.json")
 expect_of(2 out "^. \"file\": \"gpt-oss-20b.json\", \"verdict\": \"contested\".*\"name\": \"theta-lost\".*\"tokens\": 131072, \"distance\": 131071, \"radians\": 12392.[0-9]*, \"score\": 1.44"
   "${PROGRAM}" --json --check "${models}/gpt-oss-20b.json")
 expect(0 out "\"verdict\": \"uncontested\"" --json --check "${models}/gpt2.json")
 file(WRITE check.model.json "{\"model_type\": \"llamb\"}")
-expect_of(2 out "gemma4, 60 layers.*10 full_attention 128 of 512 halves 1,000,000 default, rope_freqs all.*p-rope-ignored b" "${PROGRAM}" --check "${models}/../../explorer/gemma-4-31b.gguf")
+expect_of(2 out "gemma4, 60 layers.*10 full_attention: [-0-9, .]* 128 of 512 halves 1,000,000 default, rope_freqs all.*p-rope-ignored" "${PROGRAM}" --check "${models}/../../explorer/gemma-4-31b.gguf")
 expect(1 err "check.model.json: model_type must be one that is known, unless --as-llama is given, got the string .llamb." --check check.model.json)
 expect_of(1 out "^. \"file\": \"check.model.json\", \"verdict\": \"refused\", \"error\": \"check.model.json: model_type must" "${PROGRAM}" --json --check check.model.json)
 file(REMOVE check.model.json)
@@ -60,7 +60,7 @@ file(REMOVE check.model.gguf)
 # A GGUF file and its config.json, in either order; and those of other models.
 expect(0 out "gemma-4-31b.json, gemma-4-31b.gguf: gemma4_text, 60 layers.*Both files say the same" --check "${models}/../../explorer/gemma-4-31b.gguf" "${models}/gemma-4-31b.json")
 expect(0 out "^. \"file\": \"gemma-4-31b.json\", \"gguf\": \"gemma-4-31b.gguf\", \"verdict\": \"uncontested\"" --json --check "${models}/gemma-4-31b.json" "${models}/../../explorer/gemma-4-31b.gguf")
-expect_of(2 out "difference; tokens: .*window a - - - 25 % 50 % 50 % window is 512 in gemma-4-e2b.json; llama.cpp uses 1024 .*The files differ in [0-9]+ settings"
+expect_of(2 out "difference; tokens: .*window - - - 25 % 50 % 50 % a: window is 512 in gemma-4-e2b.json; llama.cpp uses 1024 .*The files differ in [0-9]+ settings"
   "${PROGRAM}" --check "${models}/gemma-4-e2b.json" "${models}/../../explorer/gemma-4-31b.gguf")
 expect(1 err "--check of two files must be of a GGUF file and its config.json" --check "${models}/gpt2.json" "${models}/mpt-7b.json")
 expect(1 err "--check must be of one model, or of a GGUF file and its config.json" --check "${models}/gpt2.json" "${models}/mpt-7b.json" "${models}/gpt2.json")
@@ -116,5 +116,27 @@ execute_process(COMMAND "${PROGRAM}" "${models}/mpt-7b.json" no.json "${models}/
 if(NOT result EQUAL 1 OR NOT out MATCHES "mpt-7b.*llama-2-7b" OR NOT err STREQUAL "inspect_model: no.json: cannot be read: No such file or directory\n")
   message(FATAL_ERROR "of three files: exit ${result}\n${out}\n${err}")
 endif()
+
+# What nothing would read.
+set(one "${models}/llama-2-7b.json")
+set(two ${one} "${models}/mpt-7b.json")
+expect(1 err "--length must be of a description or a comparison: --check has lengths of its own" --check ${one} --length 100)
+expect(1 err "--all-pairs must be of a description as text" --json ${one} --all-pairs)
+expect(1 err "--all-pairs must be of a description as text" ${two} --all-pairs)
+expect(1 err "--each must be of two files or more that are described" ${one} --each)
+expect(1 err "--threshold must be of a comparison of two files" ${one} --threshold 0.1)
+expect(1 err "--threshold must be of a comparison of two files" ${two} --each --threshold 0.1)
+expect(1 err "--as-llama must be of a model, not of a table" --identify ${one} --as-llama)
+
+# 80 columns.
+foreach(model gemma-3-27b llama-3.1-8b qwen2-vl-7b gemma-4-e4b)
+  expect_narrow("${models}/${model}.json")
+endforeach()
+expect_narrow(${one} "${models}/llama-3.1-8b.json")
+expect_narrow(--help)
+foreach(model gemma-3-27b deepseek-v4-flash llama-4-scout qwen3.5-27b)
+  expect_of(2 out "^${model}" "${PROGRAM}" --check "${models}/${model}.json")
+  narrow("${out}")
+endforeach()
 
 expect(0 out "Examples: inspect_model " --help)

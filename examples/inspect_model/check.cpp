@@ -1,9 +1,11 @@
 #include "check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <ostream>
 #include <string_view>
+#include <tuple>
 
 #include "report.hpp"
 
@@ -42,27 +44,42 @@ std::string letter_of(std::vector<verdicts::layer_row> const& rows, std::string 
   return at < 26 ? std::string(1, static_cast<char>('a' + at)) : kind;
 }
 
+// Two lines for each kind of layers, the second of columns that are as wide as they must be.
 void print_rows(std::ostream& os, std::vector<verdicts::layer_row> const& rows) {
-  auto const line = [&](std::initializer_list<std::string> cells) {
-    constexpr std::size_t widths[] = {1, 35, 12, 11, 10, 16, 1};
-    std::string text = "  ";
-    for (std::size_t i = 0; auto const& cell : cells) text += padded(cell, widths[i++]) + " ";
-    print_line(os, text);
+  using cells = std::array<std::string, 5>;
+  std::vector<cells> table{{"dims rotated", "pairs", "base", "rule", "sees"}};
+  for (auto const& row : rows)
+    table.push_back({row.dims, row.pairs, row.base ? rounded(*row.base) : "", row.rule,
+                     shown_sees(row, grouped(row.sees.value_or(0)))});
+  cells empty;
+  std::array<std::size_t, 5> widths{};
+  for (auto const& line : table)
+    for (std::size_t i = 0; i < line.size(); ++i)
+      widths[i] = std::max(widths[i], line[i].size() + 2);
+  auto const line = [&](cells const& shown) {
+    std::string text(6, ' ');
+    for (std::size_t i = 0; i + 1 < shown.size(); ++i) text += padded(shown[i], widths[i]);
+    if (text.size() + shown.back().size() > screen) {
+      print_line(os, text);
+      text = std::string(8, ' ') + "sees ";
+    }
+    print_line(os, text + shown.back());
   };
-  line({"", "layers", "dims rotated", "pairs", "base", "rule", "sees"});
-  for (auto const& row : rows) {
-    line({letter_of(rows, row.kind), std::to_string(row.layers.size()) + " " + row.kind, row.dims,
-          row.pairs, row.base ? rounded(*row.base) : "", row.rule,
-          shown_sees(row, grouped(row.sees.value_or(0)))});
-    if (rows.size() > 1) print_line(os, "      " + shown_layers(row.layers));
+  line(table.front());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto const& [kind, layers] = std::tie(rows[i].kind, rows[i].layers);
+    auto const letter = letter_of(rows, kind);
+    print_wrapped(
+        os, "  " + padded(letter, 1) + " ",
+        grouped(layers.size()) + " " + kind + (rows.size() > 1 ? ": " + shown_layers(layers) : ""));
+    line(table[i + 1]);
   }
 }
 
 void print_numbers(std::ostream& os, std::string const& name,
                    std::vector<std::string> const& angles, std::vector<std::string> const& scores) {
-  auto text = "  " + padded(name, 34);
-  for (auto const& x : angles) text += aligned(x, 10);
-  text += "   ";
+  auto text = "  " + padded(name, 27);
+  for (auto const& x : angles) text += aligned(x, 8);
   for (auto const& x : scores) text += aligned(x, 9);
   print_line(os, text);
 }
@@ -74,11 +91,11 @@ void print_pitfall(std::ostream& os, verdicts::pitfall const& one,
     angles.push_back(e.radians ? two_digits(*e.radians) : "-");
     scores.push_back(e.keys ? percent(*e.keys) : e.score ? two_digits(*e.score) : "-");
   }
-  auto name = one.name;
+  print_numbers(os, one.name, angles, scores);
+  std::string letters;
   for (auto const& kind : one.kinds)
-    if (rows.size() > 1) name += " " + letter_of(rows, kind);
-  print_numbers(os, name, angles, scores);
-  std::string text = one.says;
+    if (rows.size() > 1) letters += (letters.empty() ? "" : ", ") + letter_of(rows, kind);
+  auto text = (letters.empty() ? "" : letters + ": ") + one.says;
   for (auto const& thread : one.threads)
     text += (&thread == &one.threads.front() ? " [" : ", ") + thread.substr(thread.find('/') + 1);
   print_wrapped(os, "      ", text + (one.threads.empty() ? "" : "]"));
@@ -101,23 +118,31 @@ void print(std::ostream& os, std::string const& file, posenc::model_description 
     std::vector<std::string> tokens;
     for (auto const& e : first->effects) tokens.push_back(grouped(e.tokens));
     os << '\n';
-    print_numbers(os, "", {"angle off by, in rad"}, {"  score off by, in its rms"});
+    print_line(os, std::string(29, ' ') + aligned("angle off by, rad", 24) +
+                       aligned("score off by *", 27));
     print_numbers(os, what + "; tokens:", tokens, tokens);
   }
   for (auto const& one : all) print_pitfall(os, one, found.rows);
   auto const is_of_keys = [&](auto const& one) {
     return has_numbers(one) && one.effects.front().keys;
   };
+  auto const is_of_scores = [&](auto const& one) {
+    return has_numbers(one) && one.effects.front().score;
+  };
+  if (std::ranges::any_of(all, is_of_scores))
+    print_wrapped(os, "  * ", "Error of a score over a typical score: 1.4 is an unrelated score.");
   if (std::ranges::any_of(all, is_of_keys))
-    print_wrapped(os, "  ",
-                  "%: of the keys that queries see or should see, those wrong or missing.");
+    print_wrapped(os, "  % ",
+                  "Of the keys that queries see or should see, those wrong or missing.");
   os << '\n';
   print_wrapped(os, "  ", conclusion);
 }
 
 std::string conclusion_of(verdicts::verdict const& found) {
   auto const count = found.pitfalls.size();
-  if (count == 0) return "Read. No engine is known to get more than rounding wrong here.";
-  return "Read. Engines are known to make " + std::to_string(count) +
-         (count == 1 ? " mistake" : " mistakes") + " on such a model.";
+  if (count == 0)
+    return "The file is understood. No engine is known to get more than rounding wrong here.";
+  return "The file is understood. Engines have made " + std::to_string(count) +
+         (count == 1 ? " mistake" : " mistakes") +
+         " on such models; whether yours does, tests/conformance/conformance.py tells.";
 }

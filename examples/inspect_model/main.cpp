@@ -29,8 +29,7 @@ struct options {
   std::vector<std::string> files, columns;
   std::string table;
   std::optional<std::size_t> length;
-  std::optional<double> base;
-  double threshold = comparing::compare_options().threshold;
+  std::optional<double> base, threshold;
   bool all_pairs = false, as_llama = false, each = false, json = false, csv = false,
        verdict = false;
 };
@@ -79,6 +78,19 @@ void check(options const& o) {
   require(!o.csv || o.files.size() == 1, "--csv must be of one model");
   require(o.columns.empty() || o.csv, "--columns must come with --csv");
   require(!o.base || !o.table.empty(), "--base must come with --identify");
+  // What nothing would read.
+  bool const describes = o.table.empty() && !o.verdict && (o.files.size() != 2 || o.each),
+             compares = o.table.empty() && !o.verdict && !describes;
+  require(
+      !o.length || describes || compares,
+      "--length must be of a description or a comparison: --check has lengths of its own, and a "
+      "table has none");
+  require(!o.all_pairs || (describes && !o.json && !o.csv),
+          "--all-pairs must be of a description as text: --json and --csv have all pairs");
+  require(!o.as_llama || o.table.empty(), "--as-llama must be of a model, not of a table");
+  require(!o.each || (o.files.size() > 1 && describes),
+          "--each must be of two files or more that are described");
+  require(!o.threshold || compares, "--threshold must be of a comparison of two files");
 }
 
 std::string name_of(std::string const& file) {
@@ -96,10 +108,11 @@ void print_model(options const& o, std::string const& file) {
 
 void print_comparison(options const& o) {
   auto const &a = o.files[0], &b = o.files[1];
+  auto const threshold = o.threshold.value_or(comparing::compare_options().threshold);
   auto const found = comparing::compare(read_model(a, o.as_llama), read_model(b, o.as_llama),
-                                        {.threshold = o.threshold, .length = o.length});
+                                        {.threshold = threshold, .length = o.length});
   if (o.json) return print_json(std::cout, name_of(a), name_of(b), found);
-  print(std::cout, name_of(a), name_of(b), found, o.threshold);
+  print(std::cout, name_of(a), name_of(b), found, threshold);
 }
 
 identifying::identification identified(number_table const& table, options const& o) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -123,9 +124,9 @@ bool is_gguf_file(std::string const& file) {
   return std::filesystem::path(file).extension() == ".gguf" || is_gguf(in);
 }
 
-posenc::model_description read_model(std::string const& file, bool as_llama) {
+posenc::model_description read_model(std::string const& file, std::optional<bool> as_llama) {
   using posenc::unknown_model;
-  auto const unknown = as_llama ? unknown_model::as_llama : unknown_model::refused;
+  auto const unknown = as_llama == true ? unknown_model::as_llama : unknown_model::refused;
   try {
     return is_gguf_file(file)
                ? posenc::read_gguf(file, {.unknown = unknown})
@@ -133,7 +134,7 @@ posenc::model_description read_model(std::string const& file, bool as_llama) {
   } catch (std::invalid_argument const& error) {  // which speaks to C++
     std::string sentence = error.what();
     constexpr std::string_view hint = "unknown_model::as_llama is asked for";
-    if (auto const at = sentence.find(hint); at != sentence.npos)
+    if (auto const at = sentence.find(hint); as_llama && at != sentence.npos)
       sentence.replace(at, hint.size(), "--as-llama is given");
     throw std::invalid_argument(sentence);
   }

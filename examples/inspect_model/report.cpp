@@ -29,13 +29,12 @@ std::string rounded(double number) {
 }
 
 void print_wrapped(std::ostream& os, std::string const& head, std::string_view text) {
-  constexpr std::size_t columns = 100;
   os << head;
   auto used = head.size();
   for (bool first = true; !text.empty(); first = false) {
     auto const word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (!first && used + 1 + word.size() > columns)
+    if (!first && used + 1 + word.size() > screen)
       os << '\n' << std::string(head.size(), ' '), used = head.size(), first = true;
     if (!first) os << ' ', ++used;
     os << word;
@@ -155,8 +154,8 @@ void print_row(std::ostream& os, std::string const& pair, std::string const& inv
                std::string const& wavelength, std::string const& turns,
                std::string const& remark = "") {
   char line[200];
-  std::snprintf(line, sizeof line, "      %6s  %12s  %18s  %14s  %s", pair.c_str(),
-                inv_freq.c_str(), wavelength.c_str(), turns.c_str(), remark.c_str());
+  std::snprintf(line, sizeof line, "    %5s %10s %18s %18s  %s", pair.c_str(), inv_freq.c_str(),
+                wavelength.c_str(), turns.c_str(), remark.c_str());
   std::string text = line;
   os << text.substr(0, text.find_last_not_of(' ') + 1) << '\n';
 }
@@ -182,7 +181,7 @@ void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach, bool
       print_row(os, grouped(i), "0", "-", "0", "does not rotate");
     } else {
       print_row(os, grouped(i), rounded(p.inv_freq), rounded(p.wavelength), rounded(p.turns),
-                first_slow ? "less than one turn from here on" : "");
+                first_slow ? "first below one turn" : "");
     }
     slow = slow || first_slow;
   }

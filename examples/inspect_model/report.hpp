@@ -14,7 +14,9 @@ std::string rounded(double number);       ///< four digits: 0.8729, 54,410, 3.06
 
 /// 0-4, 6-10 ... 54-58
 std::string shown_layers(std::vector<std::size_t> const& layers);
-/// `text` wrapped at 100 columns: the first line after `head`, the others indented as far.
+/// How wide lines are at most.
+inline constexpr std::size_t screen = 80;
+/// `text` wrapped at 80 columns: the first line after `head`, the others indented as far.
 void print_wrapped(std::ostream& os, std::string const& head, std::string_view text);
 
 struct report_options {

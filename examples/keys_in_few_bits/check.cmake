@@ -4,13 +4,7 @@ set(quick --tokens 300 --queries 2)
 
 # errors_check.cpp holds the numbers.
 expect(0 out "300 keys of 128 dims, base 1M, positions below 32.8k; .*No outlier: logits of rms 1.0 rms error of a logit weight that moves bytes as it is Hadamard mean out bias out both as it is bias out f16 256 0.000.*Bias of norm 300 in pair 60, 0.012 turns: logits of rms 2. .*Bias of norm 300 in pair 40, 0.93 turns.*over all dims, 300 in three pairs.*both: W x rotated" ${quick})
-string(REPLACE "\n" ";" lines "${out}")
-foreach(line IN LISTS lines)
-  string(LENGTH "${line}" length)
-  if(length GREATER 80)
-    message(FATAL_ERROR "wider than 80 columns: ${line}")
-  endif()
-endforeach()
+narrow("${out}")
 
 # Other keys.
 expect(0 out "Errors of scores[^:]*300 keys of 64 dims, base 10k, positions below 1k; .*Bias of norm 5 over all dims, 100 in three pairs: .* q8_0 68 .* as it is:" ${quick} --kind qwen --format q8_0 --head-dim 64 --base 10000 --context 1000 --bias 100 --wide-bias 5)
@@ -41,4 +35,9 @@ expect(1 err "--queries.*0" --queries 0)
 expect(1 err "--context.*1" --context 1)
 expect(1 err "--seed.*-1" --seed -1)
 
+expect(1 err "--gain is not read: it is of keys outlier, evened, shared, which --kind does not name" --kind qwen --gain 8)
+expect(1 err "--bias is not read: it is of keys slow, turning, qwen, which" --kind wide --kind outlier --bias 8)
+expect(1 err "--wide-bias is not read: it is of keys wide, qwen, which" --kind slow --wide-bias 8)
+
 expect(0 out "Examples: keys_in_few_bits every kind" --help)
+expect_narrow(--help)

@@ -60,6 +60,21 @@ void declare(CLI::App& app, options& o) {
   reporting::declare_csv(app, o.outputs);
   reporting::declare_svg(app, o.outputs);
   reporting::declare_columns(app, o.outputs, 80);
+  app.callback([&app, &o] {
+    struct scope {
+      char const* option;
+      std::vector<std::string> kinds;
+    };
+    for (auto const& [option, kinds] :
+         {scope{"--gain", {"outlier", "evened", "shared"}},
+          scope{"--bias", {"slow", "turning", "qwen"}}, scope{"--wide-bias", {"wide", "qwen"}}}) {
+      auto const shown = [&](auto const& kind) { return std::ranges::count(o.kinds, kind) != 0; };
+      std::string names;
+      for (auto const& kind : kinds) names += (names.empty() ? "" : ", ") + kind;
+      reporting::refuse_unread(app, option, o.kinds.empty() || std::ranges::any_of(kinds, shown),
+                               "it is of keys " + names + ", which --kind does not name");
+    }
+  });
 }
 
 std::vector<few_bits::measured_kind> measure(options const& o) {

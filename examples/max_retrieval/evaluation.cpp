@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "passes.hpp"
 #include "posenc/analysis/fit_adaptive_temperature.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
+#include "posenc/softmax/critical_temperature.hpp"
+#include "posenc/softmax/log_n.hpp"
 
 namespace max_retrieval {
 namespace {
@@ -42,7 +45,7 @@ struct asked_sets {
 
   posenc::attention_result<float> attend(auto const& encoding) const {
     auto options = every_item();
-    options.keep_weights = true;
+    options.keep_scores = options.keep_weights = true;
     auto const k = as_heads(features, batch.sets);
     return posenc::attention(as_heads(question, batch.sets), k, k, encoding, options);
   }
@@ -81,6 +84,17 @@ void add_measurement(measurement& sum, network<float> const& n, item_sets<float>
   }
 }
 
+// Of the item of the largest score of a set.
+Eigen::Index class_of(item_sets<float> const& batch, std::size_t set,
+                      std::span<float const> scores) {
+  auto const item = static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
+  Eigen::Index found = 0;
+  batch.items.row(static_cast<Eigen::Index>(item * batch.sets + set))
+      .tail(classes)
+      .maxCoeff(&found);
+  return found;
+}
+
 // The weights of the items of largest priority of one set.
 void add_to_map(std::vector<double>& map, item_sets<float> const& batch, std::size_t set,
                 Eigen::Map<Eigen::ArrayXf const> const& weights) {
@@ -102,36 +116,39 @@ std::pair<by_rule<measurement>, weight_map> evaluate(network<float> const& n,
   weight_map map;
   few_at_a_time(n, random, sets, size, [&](asked_sets const& asked) {
     auto const& batch = asked.batch;
-    auto const at_one = asked.attend(posenc::nope{});
-    add_measurement(sums[plain], n, batch, at_one, std::vector(batch.sets, 1.0));
-    for (auto const& [which, encoding] :
-         {std::pair{adaptive, adaptive_temperature{}}, std::pair{own, own_rule}}) {
+    posenc::attention_result<float> at_one;
+    // What attention returned, under a rule whose temperatures are those of the plain scores.
+    auto const measure = [&](rule which, auto const& encoding) {
+      auto attended = asked.attend(encoding);
+      if (which == plain) at_one = attended;
       std::vector<double> betas;
       for (std::size_t s = 0; s < batch.sets; ++s) {
-        auto const entropy = entropy_of(weights_of(at_one, s, size));
-        betas.push_back(encoding.inverse_temperature(
-            {.keys = size, .max = 0, .log_sum_exp = 0, .entropy = entropy}));
+        auto const row = posenc::statistics(std::span(at_one.scores).subspan(s * size, size));
+        betas.push_back(encoding.inverse_temperature(row));
+        sums[which].misordered += class_of(batch, s, row.scores.floats) != batch.answers[s];
         sums[which].unaided +=
-            entropy > adaptive_temperature::entropy_of_maximum && betas.back() == 1;
+            row.entropy > adaptive_temperature::entropy_of_maximum && betas.back() == 1;
       }
-      auto const attended = asked.attend(encoding);
       add_measurement(sums[which], n, batch, attended, betas);
-      if (which != adaptive) continue;
-      for (std::size_t s = 0; s < batch.sets; ++s) {
-        if (map.plain.size() == weight_map::sets * weight_map::items) break;
-        add_to_map(map.plain, batch, s, weights_of(at_one, s, size));
-        add_to_map(map.adaptive, batch, s, weights_of(attended, s, size));
-      }
-    }
-    for (auto const which : {beta_2, beta_4, beta_8, hard}) {
-      auto const beta = constant_beta(which);
-      add_measurement(sums[which], n, batch, asked.attend(posenc::constant_temperature(beta)),
-                      std::vector(batch.sets, beta));
+      return attended;
+    };
+    measure(plain, posenc::constant_temperature(1));
+    auto const adapted = measure(adaptive, adaptive_temperature{});
+    measure(own, own_rule);
+    measure(beta_8, posenc::constant_temperature(8));
+    measure(log_n_2, posenc::scheme(posenc::log_n(16), posenc::constant_temperature(2)));
+    measure(half, posenc::half_weight_temperature());
+    measure(critical, posenc::critical_temperature());
+    measure(hard, posenc::constant_temperature(hard_beta));
+    for (std::size_t s = 0; s < batch.sets; ++s) {
+      if (map.plain.size() == weight_map::sets * weight_map::items) break;
+      add_to_map(map.plain, batch, s, weights_of(at_one, s, size));
+      add_to_map(map.adaptive, batch, s, weights_of(adapted, s, size));
     }
   });
   for (auto& sum : sums) {
-    for (auto* const x :
-         {&sum.accuracy, &sum.largest_weight, &sum.entropy, &sum.inverse_temperature, &sum.unaided})
+    for (auto* const x : {&sum.accuracy, &sum.largest_weight, &sum.entropy,
+                          &sum.inverse_temperature, &sum.unaided, &sum.misordered})
       *x /= static_cast<double>(sets);
   }
   return {sums, map};

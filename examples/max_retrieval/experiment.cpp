@@ -13,12 +13,10 @@
 namespace max_retrieval {
 namespace {
 
-network<float> train(settings const& s, random_numbers& random, seed_result& result,
-                     listener const& listen) {
+network<float> train(settings const& s, random_numbers& random, listener const& listen) {
   auto const width = static_cast<Eigen::Index>(s.width);
   auto weights = random_network<float>(width, random), gradient = blank_network<float>(width);
   adam<float> optimiser(width);
-  auto const last = std::max<std::size_t>(s.steps / 100, 1);
   double recent = 0;
   for (std::size_t step = 0; step < s.steps; ++step) {
     auto const batch = draw<float>(random, s.batch, 1 + random.below(s.largest_trained));
@@ -28,7 +26,6 @@ network<float> train(settings const& s, random_numbers& random, seed_result& res
     optimiser.step(weights, gradient, s.rate * std::min(1.0, 10 * left), s.l2);
 
     recent += 0.01 * (loss - recent);
-    if (step + last >= s.steps) result.loss += loss / static_cast<double>(last);
     if (step % 50 == 49)
       listen("step " + std::to_string(step + 1) + ", loss " + std::to_string(recent).substr(0, 6),
              1 - left);
@@ -42,9 +39,8 @@ seed_result run_seed(settings const& s, std::uint64_t seed, listener const& list
   seed_result result{.seed = seed};
   random_numbers to_train(seed, 0), to_test(seed, 1), to_fit(seed, 2);
   constexpr double training = 0.5;  // of the time, about
-  auto const weights = train(s, to_train, result, [&](std::string const& what, double part) {
-    listen(what, training * part);
-  });
+  auto const weights = train(
+      s, to_train, [&](std::string const& what, double part) { listen(what, training * part); });
   double tested = 0;
   auto const sizes = s.sizes();
   auto fitted = sizes;

@@ -36,15 +36,12 @@ struct settings {
 };
 
 /// Softmax at test time, with the very same weights on the very same sets.
-enum rule : std::size_t { plain, adaptive, own, beta_2, beta_4, beta_8, hard };
-inline constexpr std::array<std::string_view, 7> rule_names{
-    "plain", "adaptive", "own fit", "beta 2", "beta 4", "beta 8", "hard"};
+enum rule : std::size_t { plain, adaptive, own, beta_8, log_n_2, half, critical, hard };
+inline constexpr std::array<std::string_view, 8> rule_names{
+    "plain", "adaptive", "own fit", "beta 8", "2 log n", "half", "critical", "hard"};
 inline constexpr std::size_t rule_count = rule_names.size();
-inline constexpr std::array constants{beta_2, beta_4, beta_8};
-/// The same for every row; that of hard attention leaves one item alone.
-inline constexpr double constant_beta(rule which) {
-  return which == beta_2 ? 2 : which == beta_4 ? 4 : which == beta_8 ? 8 : which == hard ? 1e6 : 1;
-}
+/// Of hard attention: it leaves the largest score alone.
+inline constexpr double hard_beta = 1e6;
 
 template <class T>
 using by_rule = std::array<T, rule_count>;
@@ -55,8 +52,9 @@ struct measurement {
   double largest_weight = 0;
   double entropy = 0;  ///< of the weights, in nats
   double inverse_temperature = 0;
-  double unaided = 0;  ///< share of the sets that are too diffuse for the rule: beyond its most,
-                       ///< and yet left as they are
+  double unaided = 0;     ///< share of the sets that are too diffuse for the rule: beyond its most,
+                          ///< and yet left as they are
+  double misordered = 0;  ///< share of the sets whose largest score is of an item of another class
 };
 
 /// The paper's figure 2: the weights of the items of largest priority, in a few sets of one size.
@@ -73,7 +71,6 @@ struct own_polynomial {
 
 struct seed_result {
   std::uint64_t seed = 0;
-  double loss = 0;  ///< mean over the last hundredth of the training
   own_polynomial fit = {};
   std::vector<by_rule<measurement>> by_size = {};  ///< [sizes][rules]
   std::vector<weight_map> maps = {};               ///< [sizes]

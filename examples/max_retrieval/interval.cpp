@@ -34,7 +34,7 @@ interval interval_of(std::vector<double> const& values) {
   for (auto const x : values) mean += x / count;
   for (auto const x : values) squares += (x - mean) * (x - mean);
   auto const error = std::sqrt(squares / (count - 1) / count);
-  return {mean, t_of_95_percent(static_cast<int>(values.size()) - 1) * error};
+  return {mean, t_of_95_percent(static_cast<int>(values.size()) - 1) * error, error};
 }
 
 interval interval_of_difference(std::vector<double> const& a, std::vector<double> const& b) {

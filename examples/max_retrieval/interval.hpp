@@ -5,9 +5,10 @@
 
 namespace max_retrieval {
 
-/// mean +- half_width: where the mean over ever more seeds lies, with 95 % confidence.
+/// mean +- half_width: where the mean over ever more seeds lies, with 95 % confidence, from the
+/// standard error of the mean.
 struct interval {
-  double mean = 0, half_width = 0;
+  double mean = 0, half_width = 0, standard_error = 0;
   double low() const { return mean - half_width; }
   double high() const { return mean + half_width; }
 };

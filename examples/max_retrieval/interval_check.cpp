@@ -27,6 +27,7 @@ int main() {
   auto const x = interval_of({1, 2, 3});
   expect("the mean", x.mean, 2, 1e-15);
   expect("half the width", x.half_width, std::sqrt(2 * 0.95 * 0.95 / (1 - 0.95 * 0.95) / 3), 1e-12);
+  expect("the standard error", x.standard_error, 1 / std::sqrt(3.0), 1e-15);
   auto const difference = interval_of_difference({5, 7, 9}, {4, 6, 8});
   expect("the mean difference", difference.mean, 1, 1e-15);
   expect("half the width", difference.half_width, 0, 1e-14);

@@ -24,7 +24,7 @@ struct options {
   std::optional<std::size_t> sets;
   bool quick = false;
   reporting::outputs outputs;
-  std::string maps;
+  std::string maps, table;
 };
 
 void declare(CLI::App& app, options& o) {
@@ -55,6 +55,11 @@ void declare(CLI::App& app, options& o) {
   reporting::declare_columns(app, o.outputs, 78);
   app.add_option("--maps", o.maps, "SVG of the weights of the largest items, by size")
       ->option_text("FILE");
+  auto* const table = app.add_option("--table", o.table,
+                                     "print the tables of a file that --csv wrote, train nothing")
+                          ->option_text("FILE");
+  for (auto* const other : app.get_options())
+    if (other != table && other != app.get_help_ptr()) table->excludes(other);
 }
 
 std::string duration(std::chrono::duration<double> time) {
@@ -77,6 +82,11 @@ void run(options const& o) {
   auto const style = reporting::checked(o.outputs);
   reporting::check_writable({o.outputs.csv, o.outputs.svg, o.maps});
   auto const& e = o.experiment;
+  if (!o.table.empty()) {
+    auto const summary = read_csv(o.table);
+    print_accuracies(std::cout, summary, style.utf8);
+    return print_below_hard(std::cout, summary, style.utf8);
+  }
 
   auto const start = std::chrono::steady_clock::now();
   auto const results = [&] {
@@ -110,7 +120,8 @@ int main(int argc, char** argv) {
       "softmax on large ones.",
       {{"", "ten networks, in minutes"},
        {"--quick", "a first look, in seconds"},
-       {"--csv results.csv --svg results.svg", "written to files"}},
+       {"--csv results.csv --svg results.svg", "written to files"},
+       {"--table results.csv", "the table of such a file"}},
       declare, [](options& o) {
         auto& e = o.experiment;
         if (o.quick) e.steps = 1000, e.seeds = 3, e.sets = 600, e.largest = 1024;

@@ -10,7 +10,7 @@ namespace {
 using namespace max_retrieval;
 
 struct told_of {
-  double plain_accuracy, plain_weight, adaptive_gain, eight_gain, own_gain, hard_gain, unaided;
+  double plain_accuracy, plain_weight, adaptive_gain, half_gain, own_gain, hard_gain, unaided;
   std::size_t helped;
 };
 
@@ -35,9 +35,11 @@ std::vector<std::string> told(told_of const& of) {
                        .unaided = 0});
     r.by_size[1][adaptive].accuracy += of.adaptive_gain + luck / 10;
     r.by_size[1][adaptive].unaided = of.unaided;
-    r.by_size[1][beta_8].accuracy += of.eight_gain - luck / 10;
+    r.by_size[1][half].accuracy += of.half_gain - luck / 10;
+    r.by_size[1][beta_8].accuracy += of.half_gain;
     r.by_size[1][own].accuracy += of.own_gain;
     r.by_size[1][hard].accuracy += of.hard_gain;
+    r.by_size[1][hard].misordered = 0.285;
     results.push_back(r);
   }
   return readings(summarise({16, 32}, results), results, false);
@@ -72,8 +74,9 @@ int main() {
            "Adaptive temperature, as published, does no worse than plain softmax at any size, "
            "within the interval; it does better at 32, at most by 10.0 +- 0.2 points, at 32.") &&
       says(dispersing[2],
-           "A constant beta of 8, the best of 2, 4 and 8, does no worse than the published "
-           "polynomial at any size, within the interval; it does better at 32, at most by 10.0 +- "
+           "Half weight, the beta that gives the largest score half of it, does no worse than the "
+           "published polynomial at any size, within the interval; it does better at 32, at most "
+           "by 10.0 +- "
            "0.5 points, at 32.") &&
       says(dispersing[3],
            "to the 40 to 42 of 100 other sets that a temperature helps, does no worse than the "
@@ -83,16 +86,17 @@ int main() {
            "The fit of its own does worse than the constant 8 at 32, and better at none. So the "
            "entropy of a row says nothing here") &&
       says(dispersing[5],
-           "is right in 72.0 % of the sets of 32 items; the best of the other rules there, beta 8, "
-           "in 70.0 %.") &&
+           "is right in 72.0 % of the sets of 32 items; half weight in 70.0 %, the published "
+           "polynomial in 60.0 %, plain softmax in 50.0 %. In 28.5 % of them the largest score is "
+           "of an item of another class: order, which no temperature mends.") &&
       says(dispersing[6], "leaves alone 25 % of the sets of 32 items") &&
       says(dispersing[7], "Farthest from the paper: plain at 32, 50.0 against 97.1 %.");
   auto const sharp = told({0.985, 0.8, 0.001, -0.1, 0.01, 0, 0, 40});
   right = right && says(sharp[0], "does not clearly disperse") &&
           says(sharp[1], "at any size, within the interval, and better at none.") &&
-          says(sharp[2], "A constant beta of 2, the best of 2, 4 and 8, does no worse than") &&
+          says(sharp[2], "half of it, does worse than the published polynomial at 32") &&
           says(sharp[4],
-               "better at 32, at most by 1.0 +- 0.0 points, at 32. So the entropy of a "
+               "better at 32, at most by 11.0 +- 0.0 points, at 32. So the entropy of a "
                "row says something") &&
           says(sharp[6], "finds none of the sets of 32 items too diffuse") &&
           says(sharp[7], "at 32, 98.6 against 97.1 %");

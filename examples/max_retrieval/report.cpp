@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <ostream>
+#include <sstream>
+#include <stdexcept>
 
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reading.hpp"
@@ -37,24 +42,26 @@ void print_table(std::ostream& out, std::string const& title, std::vector<column
   out << '\n';
   for (auto const& s : summary) {
     out << right(std::to_string(s.size), 6);
-    for (auto const& c : columns) out << right(c.cell(s), c.width);
+    for (auto const& c : columns) out << right(' ' + c.cell(s), c.width);
     out << '\n';
   }
   out << '\n';
 }
 
 column accuracy(rule which, bool utf8) {
-  return {std::string(rule_names[which]), 14,
-          [=](size_summary const& s) { return with_interval(s.accuracy[which], utf8); }};
+  return {std::string(rule_names[which]), utf8 ? 10 : 11, [=](size_summary const& s) {
+            auto const& x = s.accuracy[which];
+            return fixed(x.mean, 1) + (utf8 ? " ±" : " +-") + fixed(x.standard_error, 1);
+          }};
 }
 
-column gain(rule which, rule over, by_rule<interval> size_summary::*of, bool utf8) {
-  return {std::string(rule_names[which]) + " - " + std::string(rule_names[over]), 20,
-          [=](size_summary const& s) { return with_interval((s.*of)[which], utf8); }};
+column below_hard(rule which, bool utf8) {
+  return {std::string(rule_names[which]), 14,
+          [=](size_summary const& s) { return with_interval(s.of_hard[which], utf8); }};
 }
 
 column from_paper(rule which) {
-  return {"paper", 7,
+  return {"paper, " + std::string(rule_names[which]), 17,
           [=](size_summary const& s) { return s.paper[which] ? fixed(*s.paper[which], 1) : "-"; }};
 }
 
@@ -72,7 +79,7 @@ charts::series curve(std::string name, std::vector<size_summary> const& summary,
   return line;
 }
 
-constexpr rule drawn[] = {plain, adaptive, own, beta_8, hard};
+constexpr rule drawn[] = {plain, adaptive, beta_8, half, hard};
 
 charts::chart accuracy_chart(std::vector<size_summary> const& summary) {
   charts::chart c{.title = "accuracy",
@@ -103,36 +110,43 @@ std::string description(settings const& s) {
          std::to_string(s.seed + s.seeds - 1);
 }
 
+void print_accuracies(std::ostream& out, std::vector<size_summary> const& summary, bool utf8) {
+  std::vector<column> columns;
+  for (auto const which : {plain, adaptive, beta_8, log_n_2, half, critical, hard})
+    columns.push_back(accuracy(which, utf8));
+  print_table(out, "Accuracy, %: the mean over seeds, and its standard error", columns, summary);
+}
+
+void print_below_hard(std::ostream& out, std::vector<size_summary> const& summary, bool utf8) {
+  std::vector<column> columns;
+  for (auto const which : {plain, adaptive, beta_8, half, critical})
+    columns.push_back(below_hard(which, utf8));
+  print_table(out, "Points below hard attention, seed by seed, and their 95 % interval", columns,
+              summary);
+}
+
 void print(std::ostream& out, std::vector<size_summary> const& summary,
            std::vector<seed_result> const& results, charts::terminal_style style) {
   charts::print_folded(
       out,
       "plain: softmax as in training. adaptive: at test time alone, every row at an inverse "
-      "temperature beta by its entropy, as published. own fit: the same with a polynomial fitted "
-      "to the network. beta 2, 4, 8: every row at this beta. hard: at beta of a million, which "
-      "leaves the largest score alone.",
+      "temperature beta by its entropy, as published. beta 8: every row at 8. 2 log n: at 2 ln n / "
+      "ln 16, n items. half: at the smallest beta that gives the largest score half the weight. "
+      "critical: at twice max ln N(g) / g, N(g) items within g of the largest score. hard: the "
+      "largest score alone. own fit: as adaptive, with a polynomial fitted to the network.",
       style.columns);
   out << '\n';
   auto const utf8 = style.utf8;
-  print_table(out, "Accuracy, %: the mean over seeds, and its 95 % interval",
-              {accuracy(plain, utf8), from_paper(plain), accuracy(adaptive, utf8),
-               from_paper(adaptive), accuracy(own, utf8)},
-              summary);
-  print_table(out, "Its controls",
-              {accuracy(beta_2, utf8), accuracy(beta_4, utf8), accuracy(beta_8, utf8),
-               accuracy(hard, utf8)},
-              summary);
-  print_table(out, "Points of accuracy gained, seed by seed",
-              {gain(adaptive, plain, &size_summary::gain, utf8),
-               gain(own, adaptive, &size_summary::over_adaptive, utf8),
-               gain(beta_8, adaptive, &size_summary::over_adaptive, utf8)},
-              summary);
+  print_accuracies(out, summary, utf8);
+  print_below_hard(out, summary, utf8);
+  print_table(out, "Accuracy, %, of a fit of its own; and the paper's",
+              {accuracy(own, utf8), from_paper(plain), from_paper(adaptive)}, summary);
   constexpr auto weight = &measurement::largest_weight, entropy = &measurement::entropy,
                  beta = &measurement::inverse_temperature;
-  print_table(out, right("largest weight", 33) + right("entropy, nats", 27) + right("beta", 18),
-              {mean(plain, weight, 4), mean(adaptive, weight, 4), mean(own, weight, 4),
-               mean(plain, entropy, 3), mean(adaptive, entropy, 3), mean(own, entropy, 3),
-               mean(adaptive, beta, 3), mean(own, beta, 3)},
+  print_table(out, right("largest weight", 33) + right("entropy, nats", 18) + right("beta", 27),
+              {mean(plain, weight, 4), mean(adaptive, weight, 4), mean(half, weight, 4),
+               mean(plain, entropy, 3), mean(adaptive, entropy, 3), mean(adaptive, beta, 2),
+               mean(half, beta, 2), mean(critical, beta, 2)},
               summary);
   if (summary.size() > 1) {
     for (auto const& line : charts::draw(accuracy_chart(summary), style)) out << line << '\n';
@@ -144,23 +158,70 @@ void print(std::ostream& out, std::vector<size_summary> const& summary,
 
 void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes,
                std::vector<seed_result> const& results) {
-  out << "seed,items,rule,accuracy,largest_weight,entropy,inverse_temperature,unaided,training_"
-         "loss\n";
+  out << "seed,items,measure";
+  for (auto const name : rule_names) out << ',' << name;
+  out << '\n';
   for (auto const& result : results) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      for (std::size_t which = 0; which < rule_count; ++which) {
-        auto const& m = result.by_size[i][which];
-        out << result.seed << ',' << sizes[i] << ',' << rule_names[which];
-        for (auto const x : {m.accuracy, m.largest_weight, m.entropy, m.inverse_temperature,
-                             m.unaided, result.loss}) {
+      for (auto const& [name, what] :
+           {std::pair{"accuracy", &measurement::accuracy},
+            {"largest_weight", &measurement::largest_weight},
+            {"entropy", &measurement::entropy},
+            {"inverse_temperature", &measurement::inverse_temperature}}) {
+        out << result.seed << ',' << sizes[i] << ',' << name;
+        for (auto const& m : result.by_size[i]) {
           char number[32];
-          std::snprintf(number, sizeof number, ",%.9g", x);
+          std::snprintf(number, sizeof number, ",%.9g", m.*what);
           out << number;
         }
         out << '\n';
       }
     }
   }
+}
+
+std::vector<size_summary> read_csv(std::string const& name) {
+  auto const require = [&](bool holds, std::string const& what) {
+    if (!holds) throw std::invalid_argument(name + ": " + what);
+  };
+  std::ifstream file(name);
+  require(file.is_open(), "cannot be read");
+  std::ostringstream header;
+  write_csv(header, {}, {});
+  std::string line;
+  std::getline(file, line);
+  auto const expected = header.str().substr(0, header.str().size() - 1);
+  require(line == expected, "must begin with " + expected);
+  std::vector<std::size_t> sizes;
+  std::map<std::uint64_t, seed_result> results;
+  while (std::getline(file, line)) {
+    seed_result row;
+    std::size_t size = 0;
+    char measure[32] = "";
+    int at = 0;
+    require(std::sscanf(line.c_str(), "%lu,%zu,%31[^,]%n", &row.seed, &size, measure, &at) == 3,
+            "must have a seed, items and a measure, got " + line);
+    if (measure != std::string("accuracy")) continue;
+    auto& of_seed = results[row.seed].by_size.emplace_back();
+    for (auto& m : of_seed) {
+      int length = 0;
+      require(std::sscanf(line.c_str() + at, ",%lf%n", &m.accuracy, &length) == 1 &&
+                  m.accuracy >= 0 && m.accuracy <= 1,
+              "must have an accuracy for each rule, got " + line);
+      at += length;
+    }
+    if (std::ranges::find(sizes, size) == sizes.end()) sizes.push_back(size);
+    require(sizes[results[row.seed].by_size.size() - 1] == size,
+            "must have the same sizes for every seed, got " + line);
+  }
+  std::vector<seed_result> all;
+  for (auto const& [seed, result] : results) {
+    all.push_back(result);
+    require(result.by_size.size() == sizes.size(),
+            "must have every size for seed " + std::to_string(seed));
+  }
+  require(all.size() >= 2, "must have two seeds or more");
+  return summarise(sizes, all);
 }
 
 std::string to_svg(std::vector<size_summary> const& summary,
@@ -197,8 +258,7 @@ std::string to_svg(std::vector<size_summary> const& summary,
   add(plain, {.coefficients = {0, 0, 0, 0, 1}});
   add(adaptive, {});
   add(own, results.front().fit.rule);
-  beta.curves.push_back(charts::curve(std::string(rule_names[beta_8]), entropies,
-                                      [](double) { return constant_beta(beta_8); }));
+  add(beta_8, {.coefficients = {0, 0, 0, 0, 8}});
   return charts::svg({all, beta, weight, entropy},
                      {.title = "Max retrieval under rules of softmax", .subtitle = subtitle});
 }

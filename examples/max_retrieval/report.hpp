@@ -17,9 +17,18 @@ std::string description(settings const& s);
 void print(std::ostream& out, std::vector<size_summary> const& summary,
            std::vector<seed_result> const& results, charts::terminal_style style);
 
-/// One line a seed, size and rule.
+/// The first of the tables.
+void print_accuracies(std::ostream& out, std::vector<size_summary> const& summary, bool utf8);
+/// The second one.
+void print_below_hard(std::ostream& out, std::vector<size_summary> const& summary, bool utf8);
+
+/// One line a seed, size and measure, with a number for each rule.
 void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes,
                std::vector<seed_result> const& results);
+
+/// The accuracies of such a file. Throws std::invalid_argument, with the name of the file, unless
+/// it has those of every size for two seeds or more.
+std::vector<size_summary> read_csv(std::string const& name);
 
 /// Accuracy, largest weight and entropy against the size; the polynomials of the first network.
 std::string to_svg(std::vector<size_summary> const& summary,

@@ -48,10 +48,11 @@ std::vector<size_summary> summarise(std::vector<std::size_t> const& sizes,
       s.gain[which] = interval_of_difference(accuracy(i, which), accuracy(i, plain));
       s.over_adaptive[which] = interval_of_difference(accuracy(i, which), accuracy(i, adaptive));
       s.of_own[which] = interval_of_difference(accuracy(i, own), accuracy(i, which));
+      s.of_hard[which] = interval_of_difference(accuracy(i, hard), accuracy(i, which));
       s.paper[which] = published(which, sizes[i]);
       for (auto const what :
            {&measurement::accuracy, &measurement::largest_weight, &measurement::entropy,
-            &measurement::inverse_temperature, &measurement::unaided})
+            &measurement::inverse_temperature, &measurement::unaided, &measurement::misordered})
         s.mean[which].*what = interval_of(by_seed(results, i, which, what, 1)).mean;
     }
     s.lost = interval_of_difference(accuracy(0, plain), accuracy(i, plain));

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import importlib.util
 import io
 import pathlib
 import pickle
@@ -22,6 +23,7 @@ except ImportError:
     torch = None
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "inspect_model" / "models"
+DRAWS = importlib.util.find_spec("matplotlib") is not None
 POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
 # inv_freq is rounded to double, the rows are not made of the rounded ones.
 ANGLE = 1_000_000 * 2.0**-53
@@ -105,6 +107,53 @@ class Rows(unittest.TestCase):
                 numpy.testing.assert_allclose(rows[:, 1], numpy.sin(angles(f.inv_freq, POSITIONS)), 0, bound)
         self.assertEqual(f.rows([]).shape, (0, 2, 64))
         self.assertTrue((f.rows(numpy.uint8([3])) == f.rows([3])).all())
+
+    def test_of_fractional_positions(self):
+        f, at = posenc.frequencies(rotary_dim=128, base=500000), [0.5, -2.25, 7, 100000 / 24, 2.0**40 + 0.5]
+        rows = f.rows(at, numpy.float64)
+        angle = angles(f.inv_freq, at)
+        numpy.testing.assert_allclose(rows[:4, 0], numpy.cos(angle)[:4], 0, 1.1 * ANGLE)
+        numpy.testing.assert_allclose(rows[:4, 1], numpy.sin(angle)[:4], 0, 1.1 * ANGLE)
+        self.assertTrue((f.rows(numpy.float32([3, 7])) == f.rows([3, 7])).all())
+        self.assertTrue((f.rows([3.0, 7.5], table_range=8) == f.rows([3, 7.5])).all())
+
+    def test_on_several_axes(self):
+        f, sections = posenc.frequencies(rotary_dim=128, base=1e6), [16, 24, 24]
+        at = numpy.array([[5, 7, 100000], [5, 9, 3], [5, 8, 4]])  # [axes, tokens]
+        turns = numpy.arange(64)
+        for kind, numbers, axis in (("contiguous", sections, numpy.repeat([0, 1, 2], sections)),
+                                    ("interleaved", [24, 20, 20], numpy.where(turns < 60, turns % 3, 0)),
+                                    ("by_pair", turns % 3, turns % 3),
+                                    ("ggml", [16, 24, 24, 0], numpy.repeat([0, 1, 2], sections)),
+                                    ("ggml_interleaved", [24, 20, 20, 0], None)):
+            of = f.on_axes(kind, numbers)
+            axis = of.axis_of_pair if axis is None else axis
+            numpy.testing.assert_array_equal(of.axis_of_pair, axis)
+            where = numpy.concatenate([at, at[:1] + 1])[:of.axes]
+            bound = 3e-16 + 100000 * 2.0**-53
+            for given in (where, where / 24):
+                angle = numpy.array([angles([w], [p])[0, 0] for t in given.T for w, p in zip(f.inv_freq, t[axis.astype(int)])])
+                rows = of.rows(given, numpy.float64)
+                numpy.testing.assert_allclose(rows[:, 0].ravel(), numpy.cos(angle), 0, bound)
+                numpy.testing.assert_allclose(rows[:, 1].ravel(), numpy.sin(angle), 0, bound)
+            self.assertTrue((of.rows([3, 9]) == f.rows([3, 9])).all())  # text
+            self.assertTrue((posenc.profile(of, [3, 9]) == posenc.profile(f, [3, 9])).all())
+        self.assertEqual((f.axes, f.axis_of_pair), (1, None))
+
+    def test_on_axes_of_their_own_series(self):
+        bases = [1e4, 2e4, 3e4]  # Cosmos: a base per axis, and times in seconds
+        f = posenc.frequencies(rule="axial", dims=[44, 42, 42], base=bases)
+        series = [base ** (-2 * numpy.arange(d // 2) / d) for d, base in zip((44, 42, 42), bases)]
+        numpy.testing.assert_allclose(f.inv_freq, numpy.concatenate(series), 1e-15)
+        self.assertEqual(f.axis_of_pair.tolist(), [0] * 22 + [1] * 21 + [2] * 21)
+        rows = f.rows([[0.5], [3], [4]], numpy.float64)[0, 0]
+        numpy.testing.assert_allclose(rows[[1, 23, 44]], numpy.cos([0.5 * series[0][1], 3 * series[1][1], 4 * series[2][1]]), 0, 3e-16)
+
+    def test_of_a_model_on_axes(self):
+        f = posenc.frequencies(MODELS / "qwen2-vl-7b.json")
+        self.assertEqual((f.axes, f.axis_of_pair.tolist()), (3, [0] * 16 + [1] * 24 + [2] * 24))
+        changed = posenc.frequencies(rule="linear", of=f, factor=2)
+        self.assertEqual((changed.axes, changed.inv_freq[0]), (3, 0.5))
 
 
 class Rotate(unittest.TestCase):
@@ -231,6 +280,27 @@ class Caches(unittest.TestCase):
         with self.assertRaisesRegex(posenc.Error, "keys: the block .* divides head_dim 96, got 3"):
             posenc.write_step(f.rows([7] * 6), keys=posenc.StepHeads(x[0], hadamard=3))
 
+    def test_refuse_what_is_not_read(self):
+        f = posenc.frequencies(rotary_dim=64, base=100)
+        rows, x, cache = f.rows([0, 1]), numpy.zeros((2, 1, 64), numpy.float32), posenc.Cache("f32", 1, 2, 1, 64)
+        for sentence, wrong in {
+            "type must not be given without an array as source, got 'bf16'": lambda: posenc.StepHeads(cache, type="bf16"),
+            "layout must not be given without an array": lambda: posenc.StepHeads(cache, layout="halves"),
+            "source_slots must not be given without a Cache": lambda: posenc.StepHeads(x, source_slots=[0, 1]),
+            "slots must not be given without cache, got .0, 1.": lambda: posenc.StepHeads(x, slots=[0, 1]),
+            "out_layout must not be given without out": lambda: posenc.StepHeads(x, out_layout="halves"),
+            "rows must not be given without queries or keys": lambda: posenc.write_step(rows, values=posenc.StepHeads(x)),
+            "first_dim must be 0 for values": lambda: posenc.write_step(values=posenc.StepHeads(x, first_dim=2)),
+            **{f"keys: {sentence}": lambda given=given: posenc.write_step(rows, keys=posenc.StepHeads(x, **given))
+               for sentence, given in (("eps of the norm must be given", {"norm": "l2"}),
+                                       ("eps of .* must be given", {"after": True}),
+                                       ("eps of .* where its weights, kind or places are", {"eps_place": "outside"}),
+                                       ("weights of the norm must be given where plus_one is", {"eps": 1, "plus_one": True}))},
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+        self.assertTrue((x == 0).all())
+
     def test_errors_change_nothing(self):
         f = posenc.frequencies(rotary_dim=64, base=10000)
         rows, x = f.rows([0, 1]), numpy.ones((2, 1, 64), numpy.float32)
@@ -247,7 +317,7 @@ class Caches(unittest.TestCase):
             "multiple of 32, got 40": lambda: posenc.format_bytes("q8_0", 40),
             "format must be one of f32, .* got 'q4'": lambda: posenc.format_bytes("q4", 64),
             "memory must be a contiguous array of uint8 .2, 136.": lambda: posenc.Cache("q8_0", 2, 2, 1, 64, memory=x),
-            "pages must be in": lambda: posenc.Cache("q8_0", -1, 2, 1, 64),
+            "pages must be an integer in": lambda: posenc.Cache("q8_0", -1, 2, 1, 64),
             "scale must be 0 for this format": lambda: posenc.read_cache(posenc.Cache("q8_0", 1, 1, 1, 64, scale=2)),
             "same tokens, got .2, 3.": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=heads),
             "rows must be float32": lambda: posenc.write_step(keys=heads),
@@ -310,7 +380,7 @@ class Attention(unittest.TestCase):  # tests/kernels/cases has the rest
             "lengths must be in": {"lengths": [10]},
             "slots of keys must be of 9 tokens": {"slots": [1]},
             "query_positions must be of 5 tokens": {"query_positions": [1]},
-            "behind must be in": {"behind": -1},
+            "behind must be an integer in": {"behind": -1},
             "dot_products must be of": {"dot_products": True},
             "out must be a writeable array": {"out": out[1:]},
         }.items():
@@ -330,7 +400,7 @@ class Biases(unittest.TestCase):  # tests/kernels/cases has their numbers
                 ("bias must be .kv_heads, head_dim., got .64.", lambda: posenc.KeyBias(f, numpy.zeros(64), 4)),
                 ("frequencies must be Frequencies, got int", lambda: posenc.KeyBias(7, numpy.zeros((2, 64)), 4)),
                 ("kv_heads must divide heads, got 2 kv heads for 3", lambda: posenc.KeyBias(f, numpy.zeros((2, 64)), 3)),
-                ("key_bias must be a KeyBias, got 7", lambda: posenc.attend(q[None], k, k, key_bias=7)),
+                ("key_bias must be a KeyBias, got int", lambda: posenc.attend(q[None], k, k, key_bias=7)),
                 ("key_bias must be of 2 heads over 2 of 64 dims, got 4 over 2 of 64",
                  lambda: posenc.attend(q[None, :, :2], k, k, key_bias=b)),
                 ("the block .* divides head_dim 64, got 3", lambda: posenc.KeyBias(f, numpy.zeros((2, 64)), 4, hadamard=3)),
@@ -397,12 +467,14 @@ class Torch(unittest.TestCase):
             "first_dim must be": (x, rows, "halves", 24),
             "rotary block": (x, rows, "halves", 1),
             "contiguous": (torch.zeros(2, 24, 2).transpose(1, 2), rows, "halves", 0),
-            "must not repeat": (torch.zeros(2, 1, 24).expand(2, 3, 24), rows, "halves", 0),
+            "heads must not repeat memory": (torch.zeros(2, 1, 24).expand(2, 3, 24), rows, "halves", 0),
             "use rotate": (x.clone().requires_grad_(), rows, "halves", 0),
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
                 torch.ops.posenc.rotate_(*wrong)
         self.assertTrue((x == 0).all())
+        with self.assertRaisesRegex(posenc.Error, "heads must not repeat memory"):
+            torch.ops.posenc.rotate(x.expand(2, 3, 24), rows, "halves", 0)
 
 
 class Profile(unittest.TestCase):
@@ -416,15 +488,20 @@ class Profile(unittest.TestCase):
 class Curve(unittest.TestCase):
     def drawn(self, model):
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
-            curve.main([str(MODELS / model), str(pathlib.Path(folder) / "curve.svg")])
+            curve.main([str(MODELS / model)] + [str(pathlib.Path(folder) / "curve.svg")] * DRAWS)
         return said.getvalue()
 
     def test_is_drawn_or_printed(self):
-        self.assertRegex(self.drawn("gemma-3-27b.json"), r"curve\.svg|layer 0, window 1024\n +0 ")
+        self.assertRegex(self.drawn("gemma-3-27b.json"),
+                         r"curve\.svg" if DRAWS else r"layer 0, window 1024\ndistance +score\n +0 ")
+
+    @unittest.skipIf(DRAWS, "matplotlib is there")
+    def test_needs_matplotlib_for_a_file(self):
+        with self.assertRaisesRegex(SystemExit, "curve.svg: is not drawn without matplotlib"):
+            curve.main([str(MODELS / "gemma-3-27b.json"), "curve.svg"])
 
     def test_says_why_there_is_none(self):
-        for model, why in (("gpt2.json", "no layer rotates"), ("qwen3.5-27b.json", "by one axis"),
-                           ("no.such.json", "can be read")):
+        for model, why in (("gpt2.json", "no layer rotates"), ("no.such.json", "can be read")):
             with self.subTest(model), self.assertRaisesRegex(SystemExit, why):
                 self.drawn(model)
 
@@ -432,16 +509,29 @@ class Curve(unittest.TestCase):
 class Errors(unittest.TestCase):
     def test_say_what_must_hold(self):
         f = posenc.frequencies(rotary_dim=8, base=100)
+        on_axes = f.on_axes("contiguous", [2, 1, 1])
         rows, x = f.rows([1, 2]), numpy.zeros((2, 1, 8), numpy.float32)
         fixed = x.copy()
         fixed.flags.writeable = False
         for sentence, wrong in {
-            "unknown rule|one of|known": lambda: posenc.frequencies(rule="yarm", rotary_dim=8, base=100),
+            "rule must be one that posenc.h lists, got yarm": lambda: posenc.frequencies(rule="yarm", rotary_dim=8, base=100),
             "even": lambda: posenc.frequencies(rotary_dim=7, base=100),
             "no.such|file": lambda: posenc.frequencies("no.such.json"),
             "layer must be below": lambda: posenc.frequencies(MODELS / "gpt2.json", layer=99),
             "give a file, inv_freq": lambda: posenc.frequencies(),
-            "positions must be integers": lambda: f.rows([0.5]),
+            "positions must be integers or floats": lambda: f.rows(["1"]),
+            "position must be finite and within .*, got NaN at token 1": lambda: f.rows([0.5, numpy.nan]),
+            "position must be finite and within .*, got 1e\\+30": lambda: f.rows([1e30]),
+            r"\[3 axes, tokens\] or \[tokens\], got int64 \[2, 2\]": lambda: on_axes.rows([[1, 2], [3, 4]]),
+            "table_range must be 0 for frequencies on several axes, got 8": lambda: on_axes.rows([1], table_range=8),
+            "axes must be given for each of the 4 pairs, got 3": lambda: f.on_axes("contiguous", [1, 2]),
+            "axes must be one of by_pair, contiguous": lambda: f.on_axes("thw", [1, 2, 1]),
+            "numbers must not be negative, got -1": lambda: f.on_axes("by_pair", [-1, 0, 0, 0]),
+            "four sections, got 3": lambda: f.on_axes("ggml", [1, 2, 1]),
+            "a base for each of the 2 axes, got 3": lambda: posenc.frequencies(rule="axial", dims=[2, 2], base=[1, 2, 3]),
+            "table_range must be in \\[0, 2\\^32\\], got 8589934592": lambda: f.rows([1], table_range=2**33),
+            "rho must be finite, got nan": lambda: posenc.profile(f, [0], rho=float("nan")),
+            "the block must be an integer or 'largest', got 'x'": lambda: posenc.hadamard(x, "x"),
             "dtype must be float32": lambda: f.rows([1], numpy.float16),
             "positions must fit int64": lambda: f.rows(numpy.uint64([2**63])),
             "rows must be float64": lambda: posenc.rotate(x.astype(numpy.float64), rows),
@@ -456,12 +546,12 @@ class Errors(unittest.TestCase):
             "writeable": lambda: posenc.rotate(fixed, rows),
             "have the shape": lambda: posenc.rotate(x, rows, out=numpy.zeros((1, 1, 8), numpy.float32)),
             "overlap": lambda: self.overlapping(rows),
-            r"first_dim must be in \[-8, 8\), got -9": lambda: posenc.rotate(x, rows, first_dim=-9),
+            r"first_dim must be an integer in \[-8, 8\), got -9": lambda: posenc.rotate(x, rows, first_dim=-9),
             "got 18446744073709551616": lambda: posenc.rotate(x, rows, first_dim=2**64),
             "out must be an array": lambda: posenc.rotate(x, rows, out=[[[0.0]]]),
-            "table_range must be in .*, got 18446744073709551621": lambda: f.rows([1], table_range=2**64 + 5),
-            "layer must be in .*, got -1": lambda: posenc.frequencies(MODELS / "gpt2.json", -1),
-            "length must be in .*, got -5": lambda: posenc.frequencies(MODELS / "gpt2.json", 0, -5),
+            "table_range must be an integer in .*, got 18446744073709551621": lambda: f.rows([1], table_range=2**64 + 5),
+            "layer must be an integer in .*, got -1": lambda: posenc.frequencies(MODELS / "gpt2.json", -1),
+            "length must be an integer in .*, got -5": lambda: posenc.frequencies(MODELS / "gpt2.json", 0, -5),
             "null character": lambda: posenc.frequencies(f"{MODELS / 'gpt2.json'}\0"),
             "layer must not be given": lambda: posenc.frequencies(rotary_dim=8, base=100, layer=1),
             "attention_factor must not be given": lambda: posenc.frequencies(MODELS / "gpt2.json", attention_factor=2),

@@ -35,8 +35,11 @@ def main(arguments):
         matplotlib.use("svg")
         import matplotlib.pyplot as plot
     except ImportError:
+        if len(arguments) == 2:
+            raise SystemExit(f"{arguments[1]}: is not drawn without matplotlib")
         for name, distances, scores in curves:
             print(name)
+            print("distance    score")
             for i in range(0, len(distances), 40):
                 print(f"{distances[i]:8} {scores[i]:8.3f}")
         return

@@ -10,6 +10,7 @@ environment variable POSENC_LIBRARY, then beside this file, then in that build.
     f = posenc.frequencies(rotary_dim=128, base=500000)        # or any rule by its name:
     f = posenc.frequencies(rule="yarn", rotary_dim=64, base=150000, factor=32, original_length=4096)
     rows = f.rows([0, 7, 1_000_000])                           # [tokens, 2, pairs], cosines first
+    rows = f.on_axes("contiguous", [16, 24, 24]).rows(times_rows_columns)         # [axes, tokens]
     posenc.rotate(queries, rows)                               # [..., tokens, heads, head_dim]
     score = posenc.profile(f, distances=range(8192))           # mean score by distance
 
@@ -51,9 +52,10 @@ _NORMS = {"rms": 0, "l2": 1}
 _EPS_PLACES = {"inside": 0, "outside": 1, "at_least": 2}
 _ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused": 20,
               "sglang_fused": 30, "hugging_face": 31}
+_AXES = {"by_pair": 0, "contiguous": 1, "interleaved": 2, "ggml": 3, "ggml_interleaved": 4}
 _CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
 _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
-                 "adaptive": 5}
+                 "adaptive": 5, "half_weight": 6, "critical": 7}
 _BOTH_WAYS = None, "image", "image_within_window", "prefix"
 _LAST_DIMS = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
@@ -140,7 +142,7 @@ class _Attention(ctypes.Structure):
                 ("ahead", _size), ("chunk", _size), ("mask", _Cells), ("bias", _Cells),
                 ("slopes", _pointer), ("cap", _double), ("temperature", _Temperature),
                 ("log_sum_exp", _pointer), ("scores", _pointer), ("weights", _pointer),
-                ("key_bias", _pointer), ("profiles", _Profiles)]
+                ("key_bias", _pointer), ("profiles", _Profiles), ("tau", _double)]
 
 
 _barrier = ctypes.CFUNCTYPE(None, _pointer)
@@ -174,11 +176,15 @@ def _library():
                 getattr(c, name).restype = ctypes.c_char_p
             c.posenc1_frequencies_read.restype = _size
             c.posenc1_frequencies_read.argtypes = [_pointer, _pointer, ctypes.POINTER(_double)]
+            c.posenc1_frequencies_axes.restype = _size
+            c.posenc1_frequencies_axes.argtypes = [_pointer, _pointer]
+            c.posenc1_frequencies_on_axes.argtypes = [_pointer, ctypes.c_int, _pointer, _size, _pointer]
             c.posenc1_frequencies_of_numbers.argtypes = [_pointer, _size, _double, _pointer]
             c.posenc1_frequencies_of_rule.argtypes = [_pointer, ctypes.c_char_p, _pointer, _size, _pointer]
             c.posenc1_frequencies_of_model.argtypes = [ctypes.c_char_p, _size, _size, _pointer, _pointer]
             c.posenc1_row_maker_create.argtypes = [_pointer, ctypes.c_int64, _pointer]
-            c.posenc1_write_rows.argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
+            for name in ("posenc1_write_rows", "posenc1_write_fractional_rows"):
+                getattr(c, name).argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
             for name in ("posenc1_rotate", "posenc1_write_step"):
                 getattr(c, name).argtypes = [_pointer, _size, _size]
             c.posenc1_format_bytes.argtypes = [ctypes.c_int, _size, _pointer, _pointer]
@@ -188,18 +194,29 @@ def _library():
             c.posenc1_attend_as.argtypes = [_pointer, _size, _pointer]
             c.posenc1_key_bias_create.argtypes = [_pointer, _pointer, _size, _size, _size, ctypes.c_int, _size, _size,
                                                   _pointer]
+            c.posenc1_key_bias_at.argtypes = [_pointer, _pointer, _size, ctypes.c_int64, _pointer]
             for name in ("posenc1_frequencies_destroy", "posenc1_row_maker_destroy", "posenc1_key_bias_destroy"):
                 getattr(c, name).argtypes, getattr(c, name).restype = [_pointer], None
             _loaded = c
     return _loaded
 
 
-def _count(where, name, value):
+def _count(where, name, value, least=0, limit=2**63):
     """Of other integers ctypes would pass the lowest 64 bits."""
-    value = operator.index(value)
-    if not 0 <= value < 2**63:
-        raise Error(f"posenc: {where}: {name} must be in [0, 2^63), got {value}")
-    return value
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = least - 1
+    if not least <= count < limit:
+        raise Error(f"posenc: {where}: {name} must be an integer in [{least}, {'2^63' if limit == 2**63 else limit}), "
+                    f"got {value!r}")
+    return count
+
+
+def _first_dim(where, first_dim, head_dim):
+    """Counted from the end if negative."""
+    first = _count(where, "first_dim", first_dim, -head_dim, head_dim)
+    return first + head_dim if first < 0 else first
 
 
 def _int64s(what, values):
@@ -210,6 +227,19 @@ def _int64s(what, values):
     if given.dtype == numpy.uint64 and given.size and int(given.max()) >= 2**63:
         raise Error(f"posenc: {what} must fit int64, got {given.max()}")
     return numpy.ascontiguousarray(given, dtype=numpy.int64)
+
+
+def _positions(where, values, axes):
+    """[axes, tokens], contiguous, int64 or double; of [tokens] each is on every axis."""
+    given = numpy.asarray(values)
+    if given.ndim not in (1, 2) or (given.ndim == 2 and len(given) != axes) or given.dtype.kind not in "iuf":
+        shape = "[tokens]" if axes == 1 else f"[{axes} axes, tokens] or [tokens]"
+        raise Error(f"posenc: {where}: positions must be integers or floats, {shape}, got {given.dtype} {list(given.shape)}")
+    if given.dtype.kind == "f" and given.size:
+        whole = numpy.ascontiguousarray(given, dtype=numpy.float64)
+    else:
+        whole = numpy.stack([_int64s(f"{where}: positions", row) for row in numpy.atleast_2d(given)])
+    return numpy.ascontiguousarray(numpy.broadcast_to(whole, (axes, given.shape[-1])))
 
 
 def _call(name, *arguments):
@@ -232,8 +262,8 @@ def instruction_set():
 # ---- Frequencies and rows
 
 class Frequencies:
-    """How fast each pair rotates, in radians per position. Of a model's layer, also what else it
-    says: window, ahead and chunk are attend's behind, ahead and chunk (None: all), cap its cap;
+    """How fast each pair rotates, in radians per position, and by which axis: axis_of_pair, None
+    where there is one. Of a model's layer, also what else it says: window, ahead and chunk are attend's behind, ahead and chunk (None: all), cap its cap;
     both_ways names the tokens that see each other beside these: image, image_within_window (also
     later ones, but none beyond the window behind them), prefix. key_bias_is_separable: whether keys
     can be stored without their bias, which attend's key_bias adds (None: not known)."""
@@ -246,6 +276,9 @@ class Frequencies:
         _library().posenc1_frequencies_read(handle, self.inv_freq.ctypes.data, ctypes.byref(factor))
         self.inv_freq.flags.writeable = False
         self.attention_factor = factor.value
+        of_pair = numpy.empty(pairs, numpy.uintp)
+        self.axes = _library().posenc1_frequencies_axes(handle, of_pair.ctypes.data)
+        self.axis_of_pair = of_pair if self.axes > 1 else None
         self.layout, self.first_dim = "halves", 0
         self.window = self.ahead = self.chunk = self.cap = self.both_ways = None
         self.sinks, self.key_bias_is_separable = False, None
@@ -276,18 +309,39 @@ class Frequencies:
         raise TypeError("posenc: frequencies cannot be pickled; make them anew from their settings")
 
     def __repr__(self):
-        return f"<posenc.Frequencies: {len(self.inv_freq)} pairs, {self.layout}>"
+        axes = f" on {self.axes} axes" if self.axes > 1 else ""
+        return f"<posenc.Frequencies: {len(self.inv_freq)} pairs{axes}, {self.layout}>"
+
+    def on_axes(self, axes, numbers):
+        """The same frequencies, where each pair rotates by an axis of its own. axes: by_pair, where
+        numbers are the axis of each; contiguous, the pairs of each axis (Qwen2-VL: [16, 24, 24]);
+        interleaved, the same of three axes (Qwen3-VL); ggml, ggml_interleaved: its four sections."""
+        where, handle = "on_axes", _pointer()
+        given = _int64s(f"{where}: numbers", numbers)
+        if given.size and given.min() < 0:
+            raise Error(f"posenc: {where}: numbers must not be negative, got {given.min()}")
+        _call("posenc1_frequencies_on_axes", self._handle, _named(where, "axes", _AXES, axes), given.ctypes.data,
+              given.size, ctypes.byref(handle))
+        return self._like(handle)
+
+    def _like(self, handle):
+        other = Frequencies(handle)
+        vars(other).update({name: value for name, value in vars(self).items()
+                            if name not in ("_handle", "_makers", "axes", "axis_of_pair")})
+        return other
 
     def rows(self, positions, dtype=numpy.float32, table_range=0):
         """Cosines and sines times the attention factor, [tokens, 2, pairs], right to 3e-8 in float32
-        at any position. table_range: positions within it come from a table (see posenc.h)."""
+        at any position. positions: integers or floats, [tokens]; on axes [axes, tokens], or [tokens]
+        of text. table_range: whole ones within it come from a table (see posenc.h)."""
         types = {numpy.dtype(numpy.float32): 0, numpy.dtype(numpy.float64): 1}
         if numpy.dtype(dtype) not in types:
             raise Error(f"posenc: rows: dtype must be float32 or float64, got {numpy.dtype(dtype)}")
-        given = _int64s("rows: positions", positions)
-        result = numpy.empty((len(given), 2, len(self.inv_freq)), dtype)
-        _call("posenc1_write_rows", self._maker(table_range), given.ctypes.data, None, len(given),
-              types[result.dtype], result.ctypes.data)
+        given = _positions("rows", positions, self.axes)
+        result = numpy.empty((given.shape[1], 2, len(self.inv_freq)), dtype)
+        fractional = given.dtype == numpy.float64
+        _call("posenc1_write_fractional_rows" if fractional else "posenc1_write_rows", self._maker(table_range),
+              given.ctypes.data, None, given.shape[1], types[result.dtype], result.ctypes.data)
         return result
 
     def _maker(self, table_range):
@@ -311,7 +365,8 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
             if value is not None:
                 parameters[name] = value
         length = attention_factor = None
-    if (file is not None) + (inv_freq is not None) + bool(rule or of or parameters) != 1:
+    by_rule = rule is not None or of is not None or bool(parameters)
+    if (file is not None) + (inv_freq is not None) + by_rule != 1:
         raise Error(f"posenc: {where}: give a file, inv_freq, or a rule and its parameters")
     for name, value, needed in (("layer", layer, file), ("length", length, file),
                                 ("attention_factor", attention_factor, inv_freq)):
@@ -344,7 +399,7 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
             parameter.number = float(numbers)
         else:
             parameter.list, parameter.count = (_double * numbers.size)(*numbers), numbers.size
-    _call("posenc1_frequencies_of_rule", of._handle if of else None, (rule or "geometric").encode(),
+    _call("posenc1_frequencies_of_rule", of._handle if of else None, ("geometric" if rule is None else rule).encode(),
           listed, len(parameters), ctypes.byref(handle))
     return Frequencies(handle)
 
@@ -398,14 +453,10 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
         weight = numpy.ascontiguousarray(weight, dtype=numbers)
         if weight.shape != (head_dim,):
             raise Error(f"posenc: rotate: weight must be [{head_dim}], got {list(weight.shape)}")
-    given = operator.index(first_dim)
-    first_dim = given + head_dim if given < 0 else given
-    if view.size and not 0 <= first_dim < head_dim:
-        raise Error(f"posenc: rotate: first_dim must be in [{-head_dim}, {head_dim}), got {given}")
     if view.size:
         _call("posenc1_rotate", ctypes.byref(_Rotation(
             from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,
-            first_dim=first_dim, cos_sin=rows.ctypes.data, rows=len(rows), pairs=rows.shape[2],
+            first_dim=_first_dim("rotate", first_dim, head_dim), cos_sin=rows.ctypes.data, rows=len(rows), pairs=rows.shape[2],
             eps=eps, weight=weight.ctypes.data if weight is not None else None, scale=scale)),
             0, _LAST_DIMS)
     return target
@@ -437,7 +488,11 @@ def _named(where, what, names, value):
 
 def _block(where, hadamard):
     """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
-    return _LAST_DIMS if hadamard == "largest" else _count(where, "hadamard", hadamard)
+    if hadamard == "largest":
+        return _LAST_DIMS
+    if not hasattr(hadamard, "__index__"):
+        raise Error(f"posenc: {where}: the block must be an integer or 'largest', got {hadamard!r}")
+    return _count(where, "the block", hadamard)
 
 
 def format_bytes(format, head_dim):
@@ -483,21 +538,31 @@ class Cache:
 
 
 class StepHeads:
-    """Queries, keys or values of a step: an array [tokens, heads, head_dim] as rotate takes it, or
-    a Cache to decode, with slots of its own. They go to `out`, to `cache` by `slots`, or both, else
-    stay in place. eps, weight, norm (rms, l2), after, eps_place (inside, outside, at_least),
+    """Queries, keys or values of a step: an array [tokens, heads, head_dim] as rotate takes it, with
+    a layout (halves, unless given), or a Cache to decode, with source_slots. They go to `out`, in
+    the source's layout unless out_layout is given, to `cache` by `slots`, or both, else stay in
+    place. eps, weight, norm (rms, l2), after, eps_place (inside, outside, at_least),
     plus_one: a norm of each head. scale: after the rotation. rounding: where an engine rounds to
     bfloat16 (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face). hadamard,
     from_hadamard: blocks as of hadamard(), at last and, where the source is stored so, first;
     cached keys that move have both."""
 
-    def __init__(self, source, *, type=None, layout="halves", first_dim=0, out=None, out_layout=None,
+    def __init__(self, source, *, type=None, layout=None, first_dim=0, out=None, out_layout=None,
                  cache=None, slots=None, source_slots=None, eps=0.0, weight=None, norm="rms",
                  after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None,
                  hadamard=0, from_hadamard=0):
         where, h = "write_step", _StepHeads()
+        is_cache = isinstance(source, Cache)
+        for name, value, read, reader in (("type", type, not is_cache, "an array as source"),
+                                          ("layout", layout, not is_cache, "an array as source"),
+                                          ("source_slots", source_slots, is_cache, "a Cache as source"),
+                                          ("out_layout", out_layout, out is not None, "out"),
+                                          ("slots", slots, cache is not None, "cache")):
+            if value is not None and not read:
+                raise Error(f"posenc: {where}: {name} must not be given without {reader}, got {value!r}")
+        layout = source.layout if is_cache else "halves" if layout is None else layout
         self._kept = [source, out, cache, weight]
-        if isinstance(source, Cache):
+        if is_cache:
             h.from_cache, slots_of_source = source._described(source_slots)
             tokens = source.pages * source.page_tokens if slots_of_source is None else len(slots_of_source)
             shape, target = (tokens, source.heads, source.head_dim), source.memory
@@ -522,8 +587,7 @@ class StepHeads:
         if not all(array.flags.writeable for array in targets or [target]):
             raise Error(f"posenc: {where}: what is written must be writeable")
         self.tokens, h.heads, h.head_dim = shape
-        given = operator.index(first_dim)
-        h.first_dim = _count(where, "first_dim", given + h.head_dim if given < 0 else given)
+        h.first_dim = _first_dim(where, first_dim, h.head_dim)
         h.norm = _Norm(eps, _named(where, "norm", _NORMS, norm), bool(after),
                        _named(where, "eps_place", _EPS_PLACES, eps_place), None, 0, bool(plus_one))
         if weight is not None:
@@ -542,6 +606,8 @@ def write_step(rows=None, *, queries=None, keys=None, values=None):
     """Norm, rotation, scale, rounding and the write to caches of a layer's StepHeads, in one pass;
     values are not rotated. rows: float32 [tokens, 2, pairs]; not needed for values alone."""
     where, step, tokens = "write_step", _Step(), set()
+    if rows is not None and queries is None and keys is None:
+        raise Error(f"posenc: {where}: rows must not be given without queries or keys")
     for name, one in (("queries", queries), ("keys", keys), ("values", values)):
         if one is not None:
             if not isinstance(one, StepHeads):
@@ -585,7 +651,7 @@ class Cells:
         name = {"b1": "b", "u1": "bits" if bits else "b", "f2": "f2", "f4": "f4", "f8": "f8"}.get(kind)
         name = "bf16" if kind == "u2" and type == "bf16" else name
         if name is None or (bits and name != "bits") or (type is not None and name != type) \
-                or not self.array.dtype.isnative or not 1 <= self.array.ndim <= 4:
+                or type not in (None, "bf16") or not self.array.dtype.isnative or not 1 <= self.array.ndim <= 4:
             raise Error("posenc: attend: cells must be bool, uint8, float16, float32, float64, or uint16 with "
                         f"type='bf16', of 1 to 4 axes, got {self.array.dtype} {list(self.array.shape)}")
         self._type = _CELLS[name]
@@ -677,11 +743,22 @@ class KeyBias:
         bias = numpy.ascontiguousarray(bias, numpy.float32)
         if bias.ndim != 2:
             raise Error(f"posenc: {where}: bias must be [kv_heads, head_dim], got {list(bias.shape)}")
-        first = frequencies.first_dim if first_dim is None else first_dim
+        first = _first_dim(where, frequencies.first_dim if first_dim is None else first_dim, bias.shape[1])
         layout = _named(where, "layout", _LAYOUTS, frequencies.layout if layout is None else layout)
         _call("posenc1_key_bias_create", frequencies._handle, bias.ctypes.data, bias.shape[0], _count(where, "heads", heads),
-              bias.shape[1], layout, _count(where, "first_dim", first + bias.shape[1] if first < 0 else first),
-              _block(where, hadamard), ctypes.byref(self._handle))
+              bias.shape[1], layout, first, _block(where, hadamard), ctypes.byref(self._handle))
+        self._axes = frequencies.axes
+
+    def at(self, positions, delta=0):
+        """The same for a sequence on several axes: what attend calls a key's position is then an
+        index, of a token of positions, integers [axes, tokens], or beyond them index + delta."""
+        other, given = KeyBias.__new__(KeyBias), _positions("KeyBias.at", positions, self._axes)
+        if given.dtype != numpy.int64:
+            raise Error(f"posenc: KeyBias.at: positions must be integers, got {given.dtype}")
+        other._handle, other._axes = _pointer(), self._axes
+        _call("posenc1_key_bias_at", self._handle, given.ctypes.data, given.shape[1],
+              int(_int64s("KeyBias.at: delta", [delta])[0]), ctypes.byref(other._handle))
+        return other
 
     def __del__(self):
         if getattr(self, "_handle", None):
@@ -693,7 +770,7 @@ class KeyBias:
 def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None, type=None,
            layout="halves", scale=0.0, query_positions=None, key_positions=None, causal=False,
            behind=0, ahead=0, chunk=0, mask=None, bias=None, slopes=None, cap=0.0, sinks=None,
-           temperature=None, key_bias=None, profiles=None, dot_products=False, log_sum_exp=False,
+           temperature=None, key_bias=None, profiles=None, tau=0.0, dot_products=False, log_sum_exp=False,
            scores=False, weights=False, threads=1, out=None):
     """softmax(scale <q, k>) v as float32 (float64), of queries [batches, queries, heads, head_dim],
     or without batches, or of one query, [heads, head_dim]. keys, values: Caches, which sequences
@@ -707,9 +784,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
     Gemma 2 has it. sinks: a logit per head. temperature: {"rule": "log_n", "length": 4096},
     log_n_by_position, {"rule": "ssmax", "scales": ..., "biases": ...}, {"rule": "by_position",
-    "scale": 0.1, "length": 8192, "offset": 1}, adaptive. key_bias: a KeyBias that keys were made
+    "scale": 0.1, "length": 8192, "offset": 1}, adaptive, half_weight, critical. key_bias: a KeyBias that keys were made
     without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
-    heads, rank]. dot_products: quicker, rounded. out: of any type, where outputs go.
+    heads, rank]. tau: scale-invariant attention's, in tokens. dot_products: quicker, rounded. out: of any type, where outputs go.
 
     log_sum_exp, scores, weights: not False: returns a tuple of outputs and these, [..., queries,
     heads] and [..., heads, queries, keys]. posenc.h says more of all."""
@@ -753,7 +830,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     if rule:
         raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
     if key_bias is not None and not isinstance(key_bias, KeyBias):
-        raise Error(f"posenc: {where}: key_bias must be a KeyBias, got {key_bias!r}")
+        raise Error(f"posenc: {where}: key_bias must be a KeyBias, got {key_bias.__class__.__name__}")
+    if profiles is not None and (not isinstance(profiles, (tuple, list)) or len(profiles) != 2):
+        raise Error(f"posenc: {where}: profiles must be two arrays, got {profiles.__class__.__name__}")
     bank, side = (None, None) if profiles is None else (numpy.ascontiguousarray(x, numpy.float32) for x in profiles)
     if bank is not None and (bank.ndim != 2 or side.shape != (*queries.shape[:-1], len(bank))):
         raise Error(f"posenc: {where}: profiles must be [rank, extent] and [..., queries, heads, rank], got "
@@ -776,7 +855,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         one.query_tokens = count
         for name, given in (("query_positions", query_positions), ("key_positions", key_positions)):
             setattr(one, name, None if given is None or not given.size else given[i].ctypes.data)
-        one.causal, one.dot_products, one.cap = bool(causal), bool(dot_products), cap
+        one.causal, one.dot_products, one.cap, one.tau = bool(causal), bool(dot_products), cap, tau
         one.behind, one.ahead, one.chunk = (_count(where, name, value) for name, value in (
             ("behind", behind), ("ahead", ahead), ("chunk", chunk)))
         one.mask, one.bias, one.temperature = cells[0][i], cells[1][i], rules
@@ -790,7 +869,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         one.scores, one.weights = (None if x is None else x.ctypes.data for x in short)
         parts.append(short)
     if count and batches:
-        _attend(a, _count(where, "threads", threads))
+        _attend(a, _count(where, "threads", threads, 1))
     for i, short in enumerate(parts):
         for to, some in zip(records, short):
             if to is not None and count:
@@ -827,7 +906,9 @@ def _attend(attentions, threads):
 def profile(f, distances, rho=1.0):
     """The mean score of queries and keys of unit variance and correlation rho, at distances:
     softmax_factor rho (2 sum_i cos(r inv_freq_i) + the dims that do not rotate) / sqrt(head_dim),
-    with the attention factor squared on what rotates."""
+    with the attention factor squared on what rotates; on axes, where all have the distance."""
+    if not numpy.isfinite(rho):
+        raise Error(f"posenc: profile: rho must be finite, got {rho}")
     rows = f.rows(distances, numpy.float64)
     rotated = 2 * f.attention_factor * rows[:, 0].sum(axis=1)
     return f.softmax_factor * rho * (rotated + f.head_dim - 2 * len(f.inv_freq)) / numpy.sqrt(f.head_dim)

@@ -49,9 +49,9 @@ def _rotated(x, rows, layout, first_dim, to=None):
          f"first_dim must be in [{-x.shape[-1]}, {x.shape[-1]}), got {first_dim}")
     for heads in (x,) if to is None else (x, to):
         must(heads.shape[-1] == 1 or heads.stride(-1) == 1, "the dims of a head must be contiguous")
+        must(all(n == 1 or stride != 0 for stride, n in zip(heads.stride(), heads.shape)),
+             "heads must not repeat memory")  # to C, a stride of 0 is that of contiguous heads
     written = x if to is None else to
-    must(all(n == 1 or stride != 0 for stride, n in zip(written.stride(), written.shape)),
-         "what is written must not repeat memory")
     if x.numel() == 0:
         return written
     rows = rows.contiguous()

@@ -53,10 +53,10 @@ struct chart {
   std::optional<range> y_range = {};  ///< Without it, all there is; see worth_showing.
   std::vector<mark> marks = {};       ///< Within the chart, or they are left out.
   std::vector<note> notes = {};
+  /// What a legend calls bands: those of the curves, or where they turn back within a column.
+  std::string band = "extremes nearby";
 };
 
-/// What a legend calls a band, where a chart has one.
-inline constexpr char const* band_name = "lowest to highest";
 inline bool has_band(chart const& c) {
   for (auto const& curve : c.curves)
     if (!curve.low.empty()) return true;

@@ -14,7 +14,7 @@ function(expect_of code where pattern)
   set(err "${err}" PARENT_SCOPE)
 endfunction()
 
-# expect(exit-code stream pattern arguments ...) runs the program as people would.
+# expect(exit-code stream pattern arguments ...) runs the program as people would; leaves out.
 function(expect code where pattern)
   expect_of(${code} ${where} "${pattern}" "${PROGRAM}" ${ARGN})
   if(code EQUAL 0)
@@ -24,6 +24,26 @@ function(expect code where pattern)
   elseif(NOT err MATCHES "^${name}: [^\n]+\n$" OR NOT out STREQUAL "")
     message(FATAL_ERROR "${ARGN}: an error must be one line, got\n${out}${err}")
   endif()
+  set(out "${out}" PARENT_SCOPE)
+endfunction()
+
+# A text that fits 80 columns.
+function(narrow text)
+  string(REGEX REPLACE "[;[]|\\]" "." lines "${text}")
+  string(REPLACE "\n" ";" lines "${lines}")
+  foreach(line IN LISTS lines)
+    string(LENGTH "${line}" width)
+    if(width GREATER 80)
+      message(FATAL_ERROR "a line has ${width} columns, above 80:\n${line}")
+    endif()
+  endforeach()
+endfunction()
+
+# A run whose output, or help, fits 80 columns; leaves out.
+function(expect_narrow)
+  expect(0 out "" ${ARGN})
+  narrow("${out}")
+  set(out "${out}" PARENT_SCOPE)
 endfunction()
 
 # Files that a run wrote: so many lines of numbers, and a picture with such text. Both are removed.

@@ -55,6 +55,35 @@ inline std::string message_of(std::exception const& error) {
   return text;
 }
 
+/// For a callback of the options: an option that is given and that nothing reads is an error.
+/// `read`: something does; `says`: what would.
+inline void refuse_unread(CLI::App const& app, std::string const& option, bool read,
+                          std::string const& says) {
+  if (!read && app.count(option) > 0) throw std::runtime_error(option + " is not read: " + says);
+}
+
+/// A text of --help in lines of 80 columns, what options say in a column of its own.
+inline std::string folded_help(std::string const& help) {
+  constexpr std::size_t width = 80, says = 30;
+  std::string folded;
+  for (std::size_t at = 0; at < help.size();) {
+    auto const end = std::min(help.find('\n', at), help.size());
+    auto line = help.substr(at, end - at);
+    at = end + 1;
+    auto const indent =
+        line.starts_with("  -") || line.starts_with(std::string(says, ' ')) ? says : 0;
+    auto const more = indent != 0 ? indent : std::min(line.find_first_not_of(' '), line.size());
+    while (line.size() > width) {
+      auto const cut = line.find_last_of(' ', width);
+      if (cut == line.npos || cut <= more) break;
+      folded += line.substr(0, cut) + '\n';
+      line = std::string(more, ' ') + line.substr(cut + 1);
+    }
+    folded += line + '\n';
+  }
+  return folded;
+}
+
 struct example {
   std::string command, says;
 };
@@ -77,14 +106,15 @@ int run_program(int argc, char** argv, std::string const& says,
   std::string_view const path = argv[0];
   std::string const name(path.substr(path.find_last_of('/') + 1));
   try {
-    CLI::App app(says);
+    CLI::App app(says, name);
     add_examples(app, name, examples);
     Options o;
     declare(app, o);
     try {
       app.parse(argc, argv);
-    } catch (CLI::CallForHelp const& help) {
-      return app.exit(help);
+    } catch (CLI::CallForHelp const&) {
+      std::cout << folded_help(app.help());
+      return 0;
     }
     int result = 0;
     if constexpr (std::is_void_v<decltype(run(o))>) {

@@ -204,7 +204,7 @@ double add_chart(svg_drawing& out, chart c, box in) {
   c.curves = gathered(c, axes, static_cast<int>(plot.width / 3));
   out.text({in.x, in.y + 14}, large, in.width, "title", c.title);
   out.text({in.x, in.y + 36}, small, in.width, "label",
-           has_band(c) ? c.y.label + "; band: " + band_name : c.y.label);
+           has_band(c) ? c.y.label + "; band: " + c.band : c.y.label);
   add_axes(out, c, axes, plot);
 
   out.begin_clip(plot);

@@ -142,7 +142,7 @@ std::vector<std::string> legend(chart const& c, terminal_style const& style, int
       lines.back() += "   " + entry;
   };
   for (std::size_t i = 0; i < c.curves.size(); ++i) add(pen_of(i, style), c.curves[i].name);
-  if (has_band(c)) add({style.colour ? grey : 0, sparse, 0}, band_name);
+  if (has_band(c)) add({style.colour ? grey : 0, sparse, 0}, c.band);
   for (auto const& [value, label] : c.marks)
     lines.push_back(fitted((style.utf8 ? "│ " : "| ") + label, columns, style.utf8));
   return lines;

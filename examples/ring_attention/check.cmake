@@ -13,6 +13,7 @@ function(expect ranks code where pattern)
   if((code EQUAL 0 AND NOT err STREQUAL "") OR (code EQUAL 1 AND NOT (lines EQUAL 1 AND err MATCHES "^ring_attention: [^\n]+\n")))
     message(FATAL_ERROR "${ranks} ranks, ${ARGN}: expected one line by one rank if there is an error, got\n${err}")
   endif()
+  set(out "${out}" PARENT_SCOPE)
 endfunction()
 
 # Splits, encodings, ranks without a token, tokens that ranks do not divide.
@@ -44,3 +45,5 @@ expect(1 1 err "--split.*braided" --split braided)
 expect(1 1 err "--tokens.*0" --tokens 0)
 expect(1 1 err "MPI counts at most 2147483647 numbers" --tokens 1048576 --heads 1024)
 expect(1 1 err "different files, got check.out twice" --csv check.out --svg check.out)
+expect(1 0 out "Examples: ring_attention " --help)
+narrow("${out}")

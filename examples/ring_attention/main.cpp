@@ -64,7 +64,8 @@ void declare(CLI::App& app, options& o) {
 bool parse(ranks const& all, int argc, char** argv, options& o) {
   CLI::App app(
       "Shows that attention of a sequence split over ranks is that of one process, and who has how "
-      "much of the work.");
+      "much of the work.",
+      "ring_attention");
   reporting::add_examples(app, "ring_attention",
                           {{"", "1024 tokens, all splits, compared with one process"},
                            {"--encoding alibi --split zig-zag --tokens 4096", "another encoding"},
@@ -72,8 +73,8 @@ bool parse(ranks const& all, int argc, char** argv, options& o) {
   declare(app, o);
   try {
     app.parse(argc, argv);
-  } catch (CLI::CallForHelp const& help) {
-    if (all.rank() == 0) app.exit(help);
+  } catch (CLI::CallForHelp const&) {
+    if (all.rank() == 0) std::cout << reporting::folded_help(app.help());
     return false;
   }
   return true;

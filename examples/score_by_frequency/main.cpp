@@ -102,6 +102,12 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--layer", o.layer, "of that model (0)")->option_text("N");
   for (auto* const other : {head_dim, head, query, distance, base, rotary, layout, config})
     weights->excludes(other);
+  app.callback([&app, &o] {
+    reporting::refuse_unread(app, "--layer", !o.config.empty() || !o.weights.empty(),
+                             "it is of a model, which --config or --weights names");
+    reporting::refuse_unread(app, "--context", !o.attends_by || !o.config.empty(),
+                             "with --attends-by it is for the rules of --config");
+  });
   reporting::declare_csv(app, o.outputs);
   reporting::declare_svg(app, o.outputs);
   reporting::declare_columns(app, o.outputs);
@@ -117,7 +123,7 @@ struct rotation {
 rotation rotation_of_model([[maybe_unused]] options const& o,
                            [[maybe_unused]] std::size_t& head_dim) {
 #ifdef READS_MODELS
-  auto const model = read_model(o.config, false);
+  auto const model = read_model(o.config);
   auto const& kind = model.kind_of(o.layer.value_or(0));
   if (kind.rotary.empty())
     throw std::runtime_error(o.config + ": layer " + std::to_string(o.layer.value_or(0)) +

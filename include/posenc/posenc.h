@@ -105,8 +105,9 @@ typedef struct posenc1_parameter {
  *   proportional         head_dim base p [factor]
  *   part_ntk             rotary_dim base factor original_length [ntk extrapolation]
  *   pixel                rotary_dim [max_freq]
- *   axial                dims (list) base
+ *   axial                dims (list) base (or a list, one per axis)
  *
+ * Those of axial are on as many axes as there are dims; rules that change frequencies keep axes.
  * An error too: a parameter that the rule has not, and one that is given twice. */
 posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char const* rule,
                                            posenc1_parameter const* parameters, size_t count,
@@ -151,8 +152,9 @@ typedef struct posenc1_layer {
 } posenc1_layer;
 
 /** The frequencies of a layer of a model, for sequences of `length` tokens, from a file: GGUF if it
- * begins with these letters, else config.json. A layer that does not rotate gives null. An error:
- * a file of an unknown model, and a layer with several rotary blocks or axes (images, M-RoPE).
+ * begins with these letters, else config.json. A layer that does not rotate gives null. They are on
+ * the model's axes (Qwen2-VL, Qwen2.5-VL: time, row, column). An error: a file of an unknown model,
+ * and a layer with several rotary blocks.
  * POSENC1_NOT_BUILT unless the library was added with MODEL. */
 posenc1_status posenc1_frequencies_of_model(char const* file, size_t layer, size_t length,
                                             posenc1_layer* description,
@@ -165,20 +167,41 @@ size_t posenc1_frequencies_read(posenc1_frequencies const* f, double* inv_freq,
 
 void posenc1_frequencies_destroy(posenc1_frequencies* f); /**< null: nothing */
 
+/** How pairs are given to the axes of a position: time, row, column. numbers, of
+ * posenc1_frequencies_on_axes, are: */
+typedef enum posenc1_axes {
+  POSENC1_AXES_BY_PAIR = 0,         /**< the axis of each pair, from 0, below 256 */
+  POSENC1_AXES_CONTIGUOUS = 1,      /**< the pairs of each axis, ttt...hhh...www: Qwen2-VL */
+  POSENC1_AXES_INTERLEAVED = 2,     /**< the same of three axes, thwthw...tt: Qwen3-VL */
+  POSENC1_AXES_GGML = 3,            /**< four sections, as of GGML_ROPE_TYPE_MROPE */
+  POSENC1_AXES_GGML_INTERLEAVED = 4 /**< four, as of GGML_ROPE_TYPE_IMROPE */
+} posenc1_axes;
+
+/** The same frequencies, where each pair rotates by an axis of its own. */
+posenc1_status posenc1_frequencies_on_axes(posenc1_frequencies const* of, posenc1_axes axes,
+                                           size_t const* numbers, size_t count,
+                                           posenc1_frequencies** result);
+
+/** Copies the axis of each pair into `axis_of_pair`, [pairs], unless that is null; returns the
+ * number of axes, 1 unless frequencies are on more. */
+size_t posenc1_frequencies_axes(posenc1_frequencies const* f, size_t* axis_of_pair);
+
 /* ---- Rows: the cosines and sines of each token ---- */
 
 /** What makes rows: a handle. */
 typedef struct posenc1_row_maker posenc1_row_maker;
 
 /** Makes rows of cos and sin of position x inv_freq, times the attention factor, right to 3e-8 at
- * any position up to 2^31. table_range: 0 computes each row; from 1 to 2^32, rows at positions of
- * at most that magnitude come from a table, 1.5 MiB for 2^20 and head_dim 128. The maker keeps
- * nothing of f. */
+ * any position up to 2^31. table_range: 0 computes each row, as frequencies on several axes want;
+ * from 1 to 2^32, rows at positions of at most that magnitude come from a table, 1.5 MiB for 2^20
+ * and head_dim 128. The maker keeps nothing of f. */
 posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f, int64_t table_range,
                                         posenc1_row_maker** result);
 
 /** Makes rows that rotate rotated keys once more: from the frequencies `from` at one position to
- * the frequencies `to` at another. from = to shifts keys (K-shift); to = null undoes a rotation. */
+ * the frequencies `to` at another. from = to shifts keys (K-shift); to = null undoes a rotation.
+ * Both on one axis: on several, rows of a maker at the distances shift keys (attention factor 1).
+ */
 posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
                                          posenc1_frequencies const* to, posenc1_row_maker** result);
 
@@ -190,14 +213,21 @@ typedef enum posenc1_type {
   POSENC1_BF16 = 3
 } posenc1_type;
 
-/** Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. type:
- * POSENC1_F32, or POSENC1_F64 to rotate heads of that type. Of a maker from
+/** Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. positions:
+ * [tokens], or [axes][tokens] of frequencies on several axes. type: POSENC1_F32, or POSENC1_F64 to
+ * rotate heads of that type. Of a maker from
  * posenc1_rerotation_create, `positions` are the new ones and `from_positions` the old ones; null
  * stands for 0, so that positions are then distances to move by. Of other makers, from_positions
  * must be null. */
 posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const* positions,
                                   int64_t const* from_positions, size_t tokens, posenc1_type type,
                                   void* memory);
+
+/** The same at positions that need not be whole (times of frames, coordinates): finite, within
+ * int64. */
+posenc1_status posenc1_write_fractional_rows(posenc1_row_maker const* maker,
+                                             double const* positions, double const* from_positions,
+                                             size_t tokens, posenc1_type type, void* memory);
 
 void posenc1_row_maker_destroy(posenc1_row_maker* maker); /**< null: nothing */
 
@@ -442,14 +472,18 @@ typedef enum posenc1_temperature_rule {
   POSENC1_SSMAX = 3,             /**< scales[h] ln n + biases[h] of query head h */
   POSENC1_BY_POSITION = 4,       /**< 1 + scale ln(1 + floor((p + offset) / length)): Llama 4 with
                                   * an offset of 1, Ministral 3 with 0 */
-  POSENC1_ADAPTIVE = 5           /**< by the entropy of the weights, as published in 2024 */
+  POSENC1_ADAPTIVE = 5,          /**< by the entropy of the weights, as published in 2024 */
+  POSENC1_HALF_WEIGHT = 6,       /**< the least from 1 on where the largest weight is `scale` */
+  POSENC1_CRITICAL = 7           /**< `scale` times the row's critical one, at least 1. Allocates a
+                                  * copy of the row, as no other rule does */
 } posenc1_temperature_rule;
 
 /** A rule and its numbers. Those that it has not must be 0 and null. */
 typedef struct posenc1_temperature {
   posenc1_temperature_rule rule; /**< none unless said */
   double length;                 /**< in tokens; of logarithms above 1, of BY_POSITION positive */
-  double scale;                  /**< of BY_POSITION; not negative */
+  double scale;                  /**< of BY_POSITION, not negative; of HALF_WEIGHT, below 1 (0:
+                                  * 1/2); of CRITICAL, positive (0: 2) */
   double offset;                 /**< of BY_POSITION, in tokens */
   double const* scales;          /**< of SSMAX, [heads], positive */
   double const* biases;          /**< of SSMAX, [heads]; null: 0 */
@@ -467,6 +501,13 @@ posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const
                                        size_t kv_heads, size_t heads, size_t head_dim,
                                        posenc1_layout layout, size_t first_dim, size_t hadamard,
                                        posenc1_key_bias** result);
+
+/** The same for one sequence of frequencies on several axes: a key's position, as attention has it,
+ * is then an index, of a token of positions, [axes][tokens], or, beyond them, index + delta on
+ * every axis. Without this, keys are on every axis where attention says: text. Keeps nothing of
+ * both. */
+posenc1_status posenc1_key_bias_at(posenc1_key_bias const* bias, int64_t const* positions,
+                                   size_t tokens, int64_t delta, posenc1_key_bias** result);
 
 void posenc1_key_bias_destroy(posenc1_key_bias* bias); /**< null: nothing */
 
@@ -487,7 +528,8 @@ typedef struct posenc1_profiles {
  * key_cache, and of values and value_cache, one is given: that whose data is not null. Caches are
  * read as posenc1_read_cache decodes them, and tokens that no query sees are not read.
  *
- *     scale <q, k> + key bias + profiles + bias - slope distance  then the cap  + mask  times the temperature  softmax
+ *     x = scale <q, k> + key bias            with tau: x = a(distance) x + m(distance)
+ *     x + profiles + bias - slope distance   then the cap, + mask, times the temperature, softmax
  */
 typedef struct posenc1_attention {
   posenc1_heads queries;     /**< no slots */
@@ -533,6 +575,9 @@ typedef struct posenc1_attention {
 
   posenc1_key_bias const* key_bias; /**< that keys were made without; null: none */
   posenc1_profiles profiles;        /**< made by the queries */
+
+  double tau; /**< scale-invariant attention's, in tokens: a = sqrt(1 + 2 ln(1 + distance / tau)),
+               * m = -2 ln(1 + distance / tau); 0: none */
 } posenc1_attention;
 
 /** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments: from

@@ -92,7 +92,9 @@
 #include "posenc/score/key_bias.hpp"                //     the bias of W_k, left out of a cache
 #include "posenc/score/bias_matrix.hpp"             //     any bias as table, matrix; matrix as bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
+#include "posenc/score/scale_invariant.hpp"         //     near and far keys share weight alike
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
+#include "posenc/softmax/critical_temperature.hpp"  //     by a row's scores: critical, half weight
 #include "posenc/softmax/log_n.hpp"                 //     by keys: log n, SSMax; by position
 #include "posenc/softmax/constant_temperature.hpp"  //     one for all rows; YaRN's, on scores
 #include "posenc/softmax/attention_sinks.hpp"       //     a logit without a key; softmax-off-by-one

@@ -81,6 +81,37 @@ TEST(dispersion, spread_for_a_weight_has_the_known_values) {
   EXPECT_LT(spread_for(0.1, 5), 0);
 }
 
+/// 2 ln 1024 and 20 ln 1024, ln 1024 = 10 ln 2.
+TEST(dispersion, the_phase_boundary_has_the_known_values) {
+  EXPECT_NEAR(phase_boundary(1024, 0.5), 13.862943611198906, 64 * u);
+  EXPECT_NEAR(phase_boundary(1024, 0.95), 138.62943611198906, 3000 * u);
+  EXPECT_NEAR(phase_boundary(1024, -1), 3.4657359027997265, 16 * u);
+  EXPECT_EQ(phase_boundary(1, 0.5), 0);
+}
+
+// Of the weights themselves: n unit vectors of inner product rho, by softmax.
+TEST(dispersion, below_the_phase_boundary_attention_takes_the_mean_and_above_it_each_token) {
+  for (double const rho : {-0.001, 0.0, 0.5, 0.9}) {
+    for (std::size_t const n : {16u, 1000u, 100'000u}) {
+      auto const size = static_cast<double>(n);
+      auto const on_itself = [&](double c) {
+        std::vector<double> row(n, rho);
+        row[n / 2] = 1;
+        softmax(row, c * phase_boundary(n, rho));
+        return row[n / 2];
+      };
+      // e^(beta (1 - rho)) = n^c, whose exponent of at most 35 has a few roundings.
+      auto const near = [&](double c, double expected) {
+        EXPECT_NEAR(on_itself(c), expected, expected * (500 + 2 * size) * u) << n << ' ' << rho;
+      };
+      near(1, size / (2 * size - 1));
+      near(0.5, 1 / (1 + (size - 1) / std::sqrt(size)));
+      near(2, size * size / (size * size + size - 1));
+      near(0, 1 / size);
+    }
+  }
+}
+
 TEST(dispersion, the_sharpest_row_has_the_statistics_of_its_scores) {
   for (std::size_t const n : {1u, 2u, 50u, 3000u}) {
     for (double const spread : {0.0, 2.0, 15.0}) {
@@ -206,6 +237,12 @@ TEST(dispersion, bad_input_is_rejected) {
             "posenc: dispersion: spread must be finite and at least 0, got -1");
   EXPECT_EQ(message_of([] { dispersion(infinity(), 5); }),
             "posenc: dispersion: spread must be finite and at least 0, got infinity");
+  EXPECT_EQ(message_of([] { phase_boundary(0, 0.5); }),
+            "posenc: phase_boundary: there must be a key, got none");
+  EXPECT_EQ(message_of([] { phase_boundary(5, 1); }),
+            "posenc: phase_boundary: similarity must be in [-1, 1), got 1");
+  EXPECT_EQ(message_of([] { phase_boundary(5, not_a_number()); }),
+            "posenc: phase_boundary: similarity must be in [-1, 1), got NaN");
   EXPECT_EQ(message_of([] { dispersion(1, 0); }),
             "posenc: dispersion: there must be a key, got none");
   EXPECT_EQ(message_of([] { sharpest_row(not_a_number(), 3); }),

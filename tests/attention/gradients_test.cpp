@@ -35,6 +35,7 @@
 #include "posenc/score/bias_matrix.hpp"
 #include "posenc/score/cope.hpp"
 #include "posenc/score/forget_gates.hpp"
+#include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
@@ -131,6 +132,8 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_under_every_encoding)
                      prompt.positions(), prompt.rope_delta()));
   expect_differences("alibi", n, alibi(4));
   expect_differences("soft cap", n, soft_cap(0.7));
+  expect_differences("scale-invariant, then soft cap", n,
+                     together(scale_invariant(3), soft_cap(0.7)));
   expect_differences("soft cap, then alibi", n, together(soft_cap(0.7), alibi(4)));
   expect_differences("alibi, then soft cap", n, together(alibi(4), soft_cap(0.7)));
   auto const biases = numbers::random<double>(n.heads * n.queries * n.keys, 11);

@@ -29,6 +29,7 @@
 #include "posenc/score/bias_matrix.hpp"
 #include "posenc/score/cope.hpp"
 #include "posenc/score/kerple.hpp"
+#include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
@@ -165,7 +166,7 @@ TEST(reference_attention, agrees_with_attention_at_every_site) {
         any_encoding(rope<interleaved>(geometric(8, 1e4))),
         any_encoding(xpos<halves>(geometric(8, 1e4))), any_encoding(adaptive_temperature{}),
         together(kerple_log({{1, 1}, {0.5, 2}, {0.1, 3}, {2, 0.2}}), soft_cap(2)),
-        any_encoding(attention_sinks({0.5, -1, 9, 0})),
+        any_encoding(attention_sinks({0.5, -1, 9, 0})), any_encoding(scale_invariant(2)),
         together(rope<halves>(geometric(8, 1e4)), alibi(4), adaptive_temperature{},
                  softmax_off_by_one{})})
     agrees_with_attention(encoding);

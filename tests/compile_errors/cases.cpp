@@ -424,6 +424,15 @@ void use(heads_view<half> const& q, cos_sin_view<double> const& rows) {
 }
 #endif
 
+// posenc: this is no rows: make them by cos_sin_rows(frequencies, positions)
+#ifdef case_rotate_by_positions
+void use(heads_view<float> const& q, std::vector<std::int64_t> const& positions) {
+  rotate<halves>(q, positions);
+}
+#elif defined case_rotate_set_by_frequencies
+void use(heads_view<half> const& q, frequencies const& f) { rotate(f, rotated<halves>(q)); }
+#endif
+
 // posenc: heads of double must be rotated to heads of double, others to others
 #ifdef case_rotate_double_to_float
 void use(heads_view<double> const& k, heads_view<float> const& to,

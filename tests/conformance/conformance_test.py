@@ -420,6 +420,11 @@ def test_the_command_says_it_by_its_exit_status():
     good, bad = run(engine), run(engine + ":all_halves")
     assert good.returncode == 0 and " 0 wrong" in good.stdout, good
     assert bad.returncode == 1 and "WRONG    model-glm-4-9b-chat: halves-for-" in bad.stdout, bad
+    far = run(engine + ":float_angles")
+    assert far.returncode == 1 and re.search(
+        r"\n[1-9][0-9]* of the wrong form angles in float, .*: --accept angles-in-float\n$",
+        far.stdout), far
+    assert run(engine + ":float_angles", "--accept", "angles-in-float").returncode == 0
     slip = run(engine + ":other_table", "--architecture", "qwen3")
     assert slip.returncode == 1 and slip.stdout.startswith(
         "WRONG    general.architecture qwen3: interleaved-for-halves\n"), slip

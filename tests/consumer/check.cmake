@@ -1,6 +1,6 @@
 # Builds and runs the consumer in every way: from the installed package, by add_subdirectory, by
 # FetchContent and by pkg-config. Run with cmake -P and: SOURCE, the checkout; BUILD, a configured
-# build of it; COMPILER; CPACK.
+# build of it; VERSION; COMPILER; CPACK; PYTHON.
 set(room "${BUILD}/consumer")
 file(REMOVE_RECURSE "${room}")
 function(run)
@@ -10,8 +10,8 @@ endfunction()
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${room}/prefix")
 
 # The release's archive, made twice: from the checkout and from itself unpacked. The bytes are the same.
-run("${CMAKE_COMMAND}" "-DSOURCE=${SOURCE}" "-DBUILD=${BUILD}" "-DCPACK=${CPACK}" "-DFOLDER=${room}/release" -P "${SOURCE}/cmake/packaging/release.cmake")
-file(GLOB archive "${room}/release/posenc-*.tar.gz")
+run("${CMAKE_COMMAND}" "-DSOURCE=${SOURCE}" "-DBUILD=${BUILD}" -DVERSION=${VERSION} "-DCPACK=${CPACK}" "-DPYTHON=${PYTHON}" "-DFOLDER=${room}/release" -P "${SOURCE}/cmake/packaging/release.cmake")
+file(GLOB archive "${room}/release/posenc-[0-9]*.tar.gz")
 file(ARCHIVE_EXTRACT INPUT "${archive}" DESTINATION "${room}")
 get_filename_component(unpacked "${archive}" NAME)
 string(REPLACE ".tar.gz" "" unpacked "${room}/${unpacked}")
@@ -19,10 +19,23 @@ run("${CMAKE_COMMAND}" -G Ninja -S "${unpacked}" -B "${room}/of_unpacked" "-DCMA
 run("${CMAKE_COMMAND}" --build "${room}/of_unpacked" --target release)
 file(READ "${room}/release/SHA256SUMS" sums)
 file(READ "${room}/of_unpacked/release/SHA256SUMS" again)
-if(NOT sums MATCHES "^([0-9a-f]+)  posenc-[0-9.]+tar.gz\n[0-9a-f]+  posenc_rotation.hpp\n$" OR NOT sums STREQUAL again)
-  message(FATAL_ERROR "a release must have the same two files from a checkout and from its own archive, has\n${sums}and\n${again}")
+if(NOT sums MATCHES "^([0-9a-f]+)  posenc-[0-9.]+tar.gz\n[0-9a-f]+  posenc-conformance-[0-9.]+tar.gz\n[0-9a-f]+  posenc_rotation.hpp\n$" OR NOT sums STREQUAL again)
+  message(FATAL_ERROR "a release must have the same three files from a checkout and from its own archive, has\n${sums}and\n${again}")
 endif()
 set(hash "${CMAKE_MATCH_1}")
+
+# Who cites it finds its version; YAML where Python can read it.
+file(READ "${unpacked}/CITATION.cff" citation)
+if(NOT citation MATCHES "\nversion: ${VERSION}\n")
+  message(FATAL_ERROR "CITATION.cff must be of the version ${VERSION}, is\n${citation}")
+endif()
+run("${PYTHON}" -c "
+try:
+  import yaml
+except ImportError:
+  exit()
+cff = yaml.safe_load(open('${unpacked}/CITATION.cff'))
+assert {'cff-version', 'message', 'title', 'authors'} <= cff.keys() and all(author['name'] for author in cff['authors']), cff")
 set(ways PACKAGE SUBDIRECTORY ROTATION FETCHED)
 
 foreach(way IN LISTS ways)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
@@ -107,6 +108,27 @@ TEST(axial, gemma_4s_vision_model_rotates_two_blocks_instead) {
                  axis_rows(axial(dims{half, half}, 100), axial_axes(dims{half, half}),
                            axis_positions({x, y})));
   EXPECT_FALSE(numbers::same_bits(whole, q)) << "halves of the whole head are something else";
+}
+
+TEST(axial, has_a_base_for_each_axis) {
+  // Cosmos, 720p: h and w are scaled by 4, whose base is 1e4 4^(D / (D - 2)).
+  std::vector const bases{1e4, 1e4 * std::pow(4, 42.0 / 40), 5e5};
+  auto const f = axial({44, 42, 42}, bases);
+  std::size_t pair = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (auto const expected : oracle::inv_freq(axis == 0 ? 44 : 42, bases[axis])) {
+      EXPECT_NEAR(f.inv_freq()[pair], expected, tolerance::of_power(bases[axis]) * expected);
+      ++pair;
+    }
+  }
+  EXPECT_EQ(message_of([] {
+              axial({4, 4}, {1.0, 2.0, 3.0});
+            }),
+            "posenc: axial: there must be a base for each of the 2 axes, got 3");
+  EXPECT_EQ(message_of([] {
+              axial({4, 4}, {1.0, -2.0});
+            }),
+            "posenc: axial: base must be finite and positive, got -2");
 }
 
 TEST(axial, dims_must_be_even_and_base_positive) {

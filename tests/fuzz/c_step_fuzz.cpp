@@ -261,14 +261,16 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   auto const fill = [&](posenc1_step_heads& h, std::size_t count, posenc1_format format) {
     h.heads = count, h.head_dim = dim;
     h.from = view(in, memory, {tokens, count, dim}, any_layout(in));
-    if (in.ConsumeBool()) h.first_dim = POSENC1_LAST_DIMS;
+    if (&h != &step.values && in.ConsumeBool()) h.first_dim = POSENC1_LAST_DIMS;
     if (in.ConsumeBool()) h.scale = 0.5;
     if (in.ConsumeBool()) {
       h.norm.eps = 1e-6, h.norm.weight_type = types[few(in, 0, 2)];
-      h.norm.plus_one = in.ConsumeBool() ? 1 : 0;
       h.norm.place = in.ConsumeBool() ? POSENC1_BEFORE_ROTATION : POSENC1_AFTER_ROTATION;
       auto const bytes = sizes[h.norm.weight_type];
-      if (in.ConsumeBool()) h.norm.weight = memory.bytes(dim * bytes, bytes);
+      if (in.ConsumeBool()) {
+        h.norm.weight = memory.bytes(dim * bytes, bytes);
+        h.norm.plus_one = in.ConsumeBool() ? 1 : 0;
+      }
     }
     if (in.ConsumeBool())
       h.rounding = static_cast<unsigned>(few(in, 0, 31)), h.rounded_type = POSENC1_BF16;

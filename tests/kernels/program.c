@@ -220,6 +220,85 @@ static void test_rows(struct context const* c) {
   posenc1_frequencies_destroy(f);
 }
 
+/* Each pair by the position of its axis, whole or not. */
+static void test_axes(struct context const* c) {
+  posenc1_frequencies *f, *on_axes, *slower;
+  posenc1_row_maker *maker, *shift;
+  posenc1_parameter const twice = {.name = "factor", .number = 2};
+  size_t const sections[] = {5, 4, 6};
+  MUST_WORK(posenc1_frequencies_of_numbers(c->inv_freq, PAIRS, 1, &f));
+  MUST_WORK(posenc1_frequencies_on_axes(f, POSENC1_AXES_CONTIGUOUS, sections, 3, &on_axes));
+  size_t axis[PAIRS];
+  MUST(posenc1_frequencies_axes(f, axis) == 1 && axis[PAIRS - 1] == 0);
+  MUST(posenc1_frequencies_axes(on_axes, axis) == 3 && posenc1_frequencies_axes(NULL, NULL) == 0);
+  MUST(axis[4] == 0 && axis[5] == 1 && axis[8] == 1 && axis[9] == 2 && axis[PAIRS - 1] == 2);
+  MUST_WORK(posenc1_frequencies_of_rule(on_axes, "linear", &twice, 1, &slower));
+  MUST(posenc1_frequencies_axes(slower, NULL) == 3);
+  MUST_WORK(posenc1_row_maker_create(on_axes, 0, &maker));
+  MUST_WORK(posenc1_rerotation_create(f, f, &shift));
+  int64_t const at[3 * 2] = {7, 900, -3, 900, 12, 900}; /* [axes][tokens] */
+  double fractions[3 * 2];
+  for (int i = 0; i < 6; ++i) fractions[i] = (double)at[i] / 24;
+  for (int fractional = 0; fractional < 2; ++fractional) {
+    double row[2][2][PAIRS];
+    if (fractional)
+      MUST_WORK_WITHOUT_MEMORY(
+          posenc1_write_fractional_rows(maker, fractions, NULL, 2, POSENC1_F64, row));
+    else
+      MUST_WORK_WITHOUT_MEMORY(posenc1_write_rows(maker, at, NULL, 2, POSENC1_F64, row));
+    for (int t = 0; t < 2; ++t) {
+      for (int i = 0; i < PAIRS; ++i) {
+        double const p =
+            fractional ? fractions[axis[i] * 2 + (size_t)t] : (double)at[axis[i] * 2 + (size_t)t];
+        MUST(fabs(row[t][0][i] - cos(p * c->inv_freq[i])) < 2e-13); /* 900 x 2^-53, twice */
+        MUST(fabs(row[t][1][i] - sin(p * c->inv_freq[i])) < 2e-13);
+      }
+    }
+  }
+  double moved[2][PAIRS];
+  MUST_WORK(posenc1_write_fractional_rows(shift, fractions, fractions + 2, 1, POSENC1_F64, moved));
+  MUST(fabs(moved[0][0] - cos(10 / 24.0 * c->inv_freq[0])) < 1e-15);
+
+  posenc1_row_maker* none = NULL;
+  posenc1_frequencies* other = NULL;
+  MUST_REFUSE(posenc1_row_maker_create(on_axes, 8, &none),
+              "table_range must be 0 for frequencies on several axes, got 8");
+  MUST_REFUSE(posenc1_row_maker_create(f, -1, &none), "table_range must be in [0, 2^32], got -1");
+  MUST_REFUSE(posenc1_rerotation_create(f, on_axes, &none),
+              "frequencies must be on one axis, got 3");
+  MUST_REFUSE(posenc1_frequencies_on_axes(f, (posenc1_axes)9, sections, 3, &other),
+              "axes must be one of posenc1_axes, got 9");
+  MUST_REFUSE(posenc1_frequencies_on_axes(f, POSENC1_AXES_CONTIGUOUS, sections, 2, &other),
+              "axes must be given for each of the 15 pairs, got 9");
+  MUST_REFUSE(posenc1_frequencies_on_axes(f, POSENC1_AXES_BY_PAIR, sections, SIZE_MAX, &other),
+              "count must be at most 2^24");
+  MUST_REFUSE(posenc1_frequencies_on_axes(f, POSENC1_AXES_GGML, sections, 3, &other),
+              "numbers must be of four sections, got 3");
+  MUST_REFUSE(posenc1_frequencies_on_axes(f, POSENC1_AXES_GGML, NULL, 4, &other),
+              "posenc1_frequencies_on_axes: numbers must not be null");
+  fractions[3] = NAN;
+  MUST_REFUSE(posenc1_write_fractional_rows(maker, fractions, NULL, 2, POSENC1_F64, moved),
+              "a position must be finite and within [-2^63, 2^63), got NaN at token 1");
+  fractions[3] = 0x1p63;
+  MUST_REFUSE(posenc1_write_fractional_rows(maker, fractions, NULL, 2, POSENC1_F64, moved),
+              "got 9223372036854775808 at token 1");
+  MUST_REFUSE(posenc1_write_fractional_rows(maker, NULL, NULL, 2, POSENC1_F64, moved),
+              "posenc1_write_fractional_rows: positions must not be null");
+  float const bias[2 * PAIRS] = {1};
+  posenc1_key_bias *of_text, *of_one_axis, *at_positions = NULL;
+  MUST_WORK(
+      posenc1_key_bias_create(on_axes, bias, 1, 1, 2 * PAIRS, POSENC1_HALVES, 0, 0, &of_text));
+  MUST_WORK(posenc1_key_bias_create(f, bias, 1, 1, 2 * PAIRS, POSENC1_HALVES, 0, 0, &of_one_axis));
+  MUST_REFUSE(posenc1_key_bias_at(of_one_axis, at, 2, 0, &at_positions),
+              "posenc1_key_bias_at: f must be on axes, got one axis");
+  MUST_REFUSE(posenc1_key_bias_at(of_text, NULL, 2, 0, &at_positions), "positions must not be");
+  MUST_REFUSE(posenc1_key_bias_at(of_text, at, SIZE_MAX, 0, &at_positions), "at most 2^40");
+  posenc1_key_bias_destroy(of_text), posenc1_key_bias_destroy(of_one_axis);
+  posenc1_row_maker_destroy(maker), posenc1_row_maker_destroy(shift);
+  posenc1_frequencies_destroy(on_axes), posenc1_frequencies_destroy(slower);
+  posenc1_frequencies_destroy(f);
+}
+
 /* Pairs of frequency 0 are not rotated: of no position, not even if their rows say otherwise. */
 static void test_rules(void) {
   posenc1_frequencies* f;
@@ -265,7 +344,13 @@ static void test_rules(void) {
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", wrong, 2, &f), "factor must be given");
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "yarm", wrong, 2, &f), "got yarm");
   MUST_REFUSE(posenc1_frequencies_of_base(7, 1e4, &f), "must be even and positive, got 7");
-  MUST_REFUSE(posenc1_frequencies_of_base(8, 1e4, NULL), "must not be null");
+  MUST_REFUSE(posenc1_frequencies_of_base(8, 1e4, NULL), "result must not be null");
+  MUST_REFUSE(posenc1_frequencies_of_numbers(NULL, 2, 1, &f), "inv_freq must not be null");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, NULL, NULL, 0, &f), "rule must not be null");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", NULL, 1, &f),
+              "parameters must not be null");
+  MUST_REFUSE(posenc1_row_maker_create(NULL, 0, &maker), "f must not be null");
+  MUST_REFUSE(posenc1_rerotation_create(NULL, NULL, &maker), "from must not be null");
   /* Counts of so many bytes that they begin anew from 0. */
   size_t const around = SIZE_MAX / sizeof(double) + 3;
   MUST_REFUSE(posenc1_frequencies_of_numbers(inv_freq, around, 1, &f), "pairs must be at most");
@@ -516,6 +601,7 @@ int main(void) {
   c.cos_sin[0] = (double*)(void*)floats, c.cos_sin[1] = doubles;
   test_rotations(&c);
   test_rows(&c);
+  test_axes(&c);
   test_bits(&c);
   test_rules();
   test_errors(&c);

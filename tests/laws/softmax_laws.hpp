@@ -55,6 +55,18 @@ void inverse_temperature_is_positive_and_finite(E const& encoding) {
   }
 }
 
+/// The same of rules that look at the scores.
+template <posenc::acts_on_softmax E>
+void inverse_temperature_of_scores_is_positive_and_finite(E const& encoding) {
+  numbers::in_float_and_double([&]<class T>() {
+    for (auto const& scores : rows_of_scores<T>()) {
+      auto const beta = static_cast<double>(
+          encoding.inverse_temperature(posenc::statistics(std::span<T const>(scores))));
+      EXPECT_TRUE(posenc::is_finite(beta) && beta > 0) << scores.size() << " keys: " << beta;
+    }
+  });
+}
+
 /// Calls law(scores, weights, exponents) for every row; exponents are beta (x - max), and 0 where
 /// masked.
 template <class T, posenc::acts_on_softmax E, class Law>
@@ -136,13 +148,17 @@ void entropy_is_never_raised(E const& encoding) {
 /// What a rule promises beyond the laws of all: it never raises the entropy of a row, or it may.
 enum class promise { never_flattens, may_flatten };
 using enum promise;
+/// What a rule looks at.
+enum class sight { statistics_alone, scores };
 
 /// A temperature rule, by its name in a configuration, keeps what it promises, and what all rules
 /// promise.
 template <posenc::acts_on_softmax E>
-void obey(char const* name, E const& encoding, promise promised) {
+void obey(char const* name, E const& encoding, promise promised,
+          sight sees = sight::statistics_alone) {
   SCOPED_TRACE(name);
-  inverse_temperature_is_positive_and_finite(encoding);
+  if (sees == sight::statistics_alone) inverse_temperature_is_positive_and_finite(encoding);
+  inverse_temperature_of_scores_is_positive_and_finite(encoding);
   order_is_kept(encoding);
   weights_sum_to_one(encoding);
   if (promised == never_flattens) entropy_is_never_raised(encoding);

@@ -30,6 +30,16 @@ inline real kerple_power_bias(double p, double a, real r) {
   return r > 0 ? -static_cast<real>(a) * pow(r, static_cast<real>(p)) : 0;
 }
 
+/// [Anson 2025]: a(r) = sqrt(2 (ln(r / tau + 1) - ln alpha + beta / alpha)), with alpha = beta =
+/// e^(1/2), from a(0) = 1 and m(0) = 0; m(r) = beta / alpha - a(r)^2.
+inline real scale_invariant_slope(double tau, real r) {
+  return sqrt(2.0L * (log(r / static_cast<real>(tau) + 1.0L) - 0.5L + 1.0L));
+}
+inline real scale_invariant_score(double tau, real r, real score) {
+  const real a = scale_invariant_slope(tau, r);
+  return a * score + (1.0L - a * a);
+}
+
 /// [Chi 2023]: the inner product of sinusoidal embeddings of `dims` dims, less its largest value,
 /// over 8 (h + 1) / H.
 inline real sandwich_bias(std::span<const real> inv_freq, std::size_t head, std::size_t heads,

@@ -110,9 +110,9 @@ struct backward_blocks {
     double beta = 1, mean = 0;
     auto const [e, sum] = exponentiate<acts_on_softmax<Encoding>>(
         row.scores, memory.exponentials.data(), [&](auto const& plain, auto max) {
-          return beta = inverse_temperature_of(
-                     encoding,
-                     statistics_of(plain, max, row.head, given.query_positions[row.query]));
+          return beta = inverse_temperature_of(encoding,
+                                               statistics_of<T>(plain, row.scores, max, row.head,
+                                                                given.query_positions[row.query]));
         });
     auto const share = static_cast<T>(share_within(sum, forward.log_sum_exp[at]));
     std::transform(e, e + row.scores.size(), row.scores.data(),

@@ -147,7 +147,8 @@ class block_attention {
       record(call_.records().scores, row, masked_score<T>, std::identity());
       auto const beta = [&](auto const& plain, auto max) {
         return inverse_temperature_of(
-            encoding, statistics_of(plain, max, row.head, given_.query_positions[row.query]));
+            encoding,
+            statistics_of<T>(plain, row.scores, max, row.head, given_.query_positions[row.query]));
       };
       auto const e = acts_on_softmax<typename Call::encoding_type> && temperature
                          ? exponentiate<acts_on_softmax<typename Call::encoding_type>>(

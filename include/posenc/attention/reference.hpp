@@ -103,7 +103,8 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
 
     // (4) softmax: e^(beta x_s) / (e^sink + sum of e^(beta x)), over the keys that are not hidden
     auto const is_hidden = [&](std::size_t s) { return detail::is_negative_infinity(scores[s]); };
-    row_statistics row{.head = head, .query_position = query_positions[t]};
+    row_statistics row{
+        .head = head, .query_position = query_positions[t], .scores = {.doubles = scores}};
     for (std::size_t s = 0; s < in.keys; ++s) {
       if (is_hidden(s)) continue;
       row.max = row.keys++ == 0 ? scores[s] : std::max(row.max, scores[s]);

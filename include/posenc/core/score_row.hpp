@@ -33,6 +33,14 @@ struct score_row {
   }
 };
 
+/// The masked scores of a row, [keys], for rules of site 4 that look at all of them: a view, valid
+/// until they change. One of both is empty, by the type of the scores; both are where a caller has
+/// statistics alone.
+struct row_scores {
+  std::span<float const> floats = {};    ///< [keys], or empty
+  std::span<double const> doubles = {};  ///< [keys], or empty
+};
+
 /// The statistics of one row of masked scores x at temperature 1, with p = softmax(x).
 struct row_statistics {
   std::size_t keys = 0;    ///< keys that are not masked; if 0, so is all else
@@ -43,6 +51,7 @@ struct row_statistics {
   double entropy = 0;
   std::size_t head = 0;             ///< index of the query head
   std::int64_t query_position = 0;  ///< as the caller counts
+  row_scores scores = {};           ///< x itself
 };
 
 }  // namespace posenc

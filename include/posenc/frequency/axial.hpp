@@ -11,14 +11,16 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The frequencies of one axis after another, each series from its start: geometric(dims[0], base),
-/// then geometric(dims[1], base) ...
+/// The frequencies of one axis after another, each series from its start: geometric(dims[0],
+/// bases[0]), then geometric(dims[1], bases[1]) ...
 ///
 ///     dims 16, 56, 56         Flux, interleaved: index of the image, row, column
 ///     dims d/2, d/2           Qwen2-VL's vision model, ggml's GGML_ROPE_TYPE_VISION: row, column;
 ///                             halves of a whole head of d
 ///     dims d/4, 3d/8, 3d/8    CogVideoX, interleaved: time, row, column
 ///     dims d - 2w, w, w       Wan, interleaved, w = 2 floor(d / 6): 44, 42, 42 for d = 128
+///     the same, and bases     Cosmos, halves: axis a of D dims scaled by s_a has 1e4 s_a^(D/(D -
+///     2))
 ///
 /// axial_axes(dims) assigns pairs to axes; axis_rows makes the rows. For interleaved layouts, and
 /// for halves of the whole block, whose size is the sum of dims. Not for M-RoPE, where one series
@@ -32,20 +34,26 @@ namespace posenc::inline POSENC_TARGET {
 ///                    rotary_block::from(head_dim / 2));
 ///
 /// Throws std::invalid_argument unless there is at least one axis, all dims are even, positive and
-/// at most 2^24, and base is finite and positive.
-inline frequencies axial(list_view<std::size_t> dims, double base) {
+/// at most 2^24, and there is a base for each axis, finite and positive.
+inline frequencies axial(list_view<std::size_t> dims, list_view<double> bases) {
   detail::require(!dims.empty(), "axial: there must be at least one axis, got none");
-  detail::require_positive("axial", "base", base);
+  detail::require(bases.size() == dims.size(), "axial: there must be a base for each of the ",
+                  dims.size(), " axes, got ", bases.size());
+  for (auto const base : bases) detail::require_positive("axial", "base", base);
   std::vector<double> inv_freq, rest;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     detail::require(dims[axis] > 0 && dims[axis] % 2 == 0 && dims[axis] <= std::size_t{1} << 24,
                     "axial: the dims of an axis must be even, positive and at most 2^24, got ",
                     dims[axis], " on axis ", axis);
-    auto const one = geometric(dims[axis], base);
+    auto const one = geometric(dims[axis], bases[axis]);
     inv_freq.insert(inv_freq.end(), one.inv_freq().begin(), one.inv_freq().end());
     rest.insert(rest.end(), one.rest().begin(), one.rest().end());
   }
   return {std::move(inv_freq), std::move(rest), 1};
+}
+/// Of one base for all axes.
+inline frequencies axial(list_view<std::size_t> dims, double base) {
+  return axial(dims, std::vector(dims.size(), base));
 }
 
 /// inv_freq_i = pi (1 + i (max_freq / 2 - 1) / (dim/2 - 1)): from half a turn across an image to

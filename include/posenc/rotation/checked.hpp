@@ -61,7 +61,10 @@ consteval bool are_right() noexcept {
 }
 template <class Rows, class Heads>
 consteval bool are_right() noexcept {
-  static_assert(rows_for<Rows, Heads> || unstorable<Heads>,
+  constexpr bool some = rows_for<Rows, heads_view<float>> || rows_for<Rows, heads_view<double>>;
+  static_assert(some || unstorable<Heads>,
+                "posenc: this is no rows: make them by cos_sin_rows(frequencies, positions)");
+  static_assert(!some || rows_for<Rows, Heads> || unstorable<Heads>,
                 "posenc: rows must be of double for heads of double, and of float for all others");
   return rows_for<Rows, Heads>;
 }

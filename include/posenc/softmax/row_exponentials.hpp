@@ -159,9 +159,14 @@ inline double share_within(scaled_sum const& row, double log_sum_exp) noexcept {
   return std::min(std::exp(row.largest - log_sum_exp), 1 / row.sum);
 }
 
-inline row_statistics statistics_of(exponential_sums const& sums, double max, std::size_t head,
-                                    std::int64_t query_position) noexcept {
+template <std::floating_point T>
+row_statistics statistics_of(exponential_sums const& sums, std::span<T const> scores, double max,
+                             std::size_t head, std::int64_t query_position) noexcept {
   row_statistics row{.head = head, .query_position = query_position};
+  if constexpr (std::same_as<T, float>)
+    row.scores.floats = scores;
+  else
+    row.scores.doubles = scores;
   if (sums.keys == 0) return row;
   row.keys = static_cast<std::size_t>(sums.keys);
   row.max = max;

@@ -25,7 +25,8 @@ concept writable_row_of_scores =
     row_of_scores<R> && !std::is_const_v<typename detail::span_of<R>::element_type>;
 
 /// The statistics of a row of scores, [keys], with -infinity for masked keys: Z = sum e^(x - max),
-/// W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z, H = ln Z - W / Z. Sums in double.
+/// W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z, H = ln Z - W / Z. Sums in double. Keeps
+/// a view of the scores.
 template <row_of_scores Row>
 row_statistics statistics(Row const& scores, std::size_t head = 0,
                           std::int64_t query_position = 0) noexcept {
@@ -33,7 +34,7 @@ row_statistics statistics(Row const& scores, std::size_t head = 0,
   std::span<T const> const x(scores);
   auto const max = detail::largest(x.data(), x.size());
   auto const sums = detail::exponentials<true>(x.data(), static_cast<T*>(nullptr), x.size(), max);
-  return detail::statistics_of(sums, static_cast<double>(max), head, query_position);
+  return detail::statistics_of(sums, x, static_cast<double>(max), head, query_position);
 }
 
 /// scores -> softmax(inverse_temperature * scores) in place: weights that sum to 1, 0 where masked;
@@ -79,7 +80,7 @@ void softmax(Row&& scores, Rule const& rule, std::vector<detail::span_value_t<Ro
   auto const e = detail::exponentiate<acts_on_softmax<Rule>>(
       row, memory.data(), [&](auto const& plain, double max) {
         return detail::inverse_temperature_of(
-            rule, detail::statistics_of(plain, max, head, query_position));
+            rule, detail::statistics_of<T>(plain, row, max, head, query_position));
       });
   double sink = no_sink;
   if constexpr (adds_sink<Rule>) sink = rule.sink(head);

@@ -141,16 +141,88 @@ static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, si
 
 /* ---- A case */
 
+static size_t list(char const* from, double* numbers) {
+  size_t count = 0;
+  for (char* end = NULL; *from != 0; from = end + (*end == ','))
+    numbers[count++] = strtod(from, &end);
+  return count;
+}
+
+/* What rotates, on the axes of the case. */
+static posenc1_status frequencies_of_case(posenc1_frequencies** result) {
+  static char const* const kinds[] = {
+      "by_pair:", "contiguous:", "interleaved:", "ggml:", "ggml_interleaved:"};
+  char const* const axes = text("axes", "");
+  double numbers[64], bases[64];
+  if (strncmp(axes, "axial:", 6) == 0) {
+    size_t const dims = list(axes + 6, numbers), count = list(text("bases", ""), bases);
+    posenc1_parameter const all[] = {
+        {.name = "dims", .list = numbers, .count = dims},
+        {.name = "base", .number = bases[0], .list = count > 1 ? bases : NULL, .count = count}};
+    return posenc1_frequencies_of_rule(NULL, "axial", all, 2, result);
+  }
+  posenc1_frequencies* f = NULL;
+  MUST_WORK(posenc1_frequencies_of_base(size("dim", 32), 1e4, &f));
+  posenc1_status status = POSENC1_OK;
+  bool found = false;
+  for (int kind = 0; kind < 5; ++kind) {
+    if (strncmp(axes, kinds[kind], strlen(kinds[kind])) != 0) continue;
+    size_t given[64], count = list(axes + strlen(kinds[kind]), numbers);
+    for (size_t i = 0; i < count; ++i) given[i] = (size_t)numbers[i];
+    status = posenc1_frequencies_on_axes(f, (posenc1_axes)kind, given, count, result);
+    found = true;
+  }
+  MUST(found || *axes == 0);
+  if (!found) return *result = f, POSENC1_OK;
+  posenc1_frequencies_destroy(f);
+  return status;
+}
+
+static posenc1_status rows_of(uint64_t* value) {
+  posenc1_frequencies* f = NULL;
+  posenc1_row_maker* maker = NULL;
+  posenc1_status status = frequencies_of_case(&f);
+  if (status != POSENC1_OK) return status;
+  size_t const tokens = size("rows", 0), axes = posenc1_frequencies_axes(f, NULL);
+  size_t const all = tokens * 2 * posenc1_frequencies_read(f, NULL, NULL);
+  int64_t whole[256];
+  double parts[256];
+  for (size_t axis = 0; axis < axes; ++axis) {
+    for (size_t t = 0; t < tokens; ++t) {
+      whole[axis * tokens + t] = (int64_t)(1000 * t + 7 * axis * t + 5 * axis);
+      parts[axis * tokens + t] = (double)whole[axis * tokens + t] / real("fraction", 1);
+    }
+  }
+  MUST_WORK(posenc1_row_maker_create(f, 0, &maker));
+  void* const memory = room(all * sizeof(double));
+  posenc1_type const types[] = {POSENC1_F32, POSENC1_F64};
+  for (int i = 0; i < 2 && status == POSENC1_OK; ++i) {
+    status = *text("fraction", "") == 0
+                 ? posenc1_write_rows(maker, whole, NULL, tokens, types[i], memory)
+                 : posenc1_write_fractional_rows(maker, parts, NULL, tokens, types[i], memory);
+    *value = hash(*value, memory, all * sizes[types[i]]);
+  }
+  free(memory);
+  posenc1_row_maker_destroy(maker), posenc1_frequencies_destroy(f);
+  return status;
+}
+
 static posenc1_key_bias* key_bias(size_t dim) {
   posenc1_frequencies* f = NULL;
   posenc1_key_bias* result = NULL;
-  posenc1_parameter const all[] = {{.name = "rotary_dim", .number = (double)dim},
-                                   {.name = "base", .number = 1e4}};
   size_t const block = size("key_bias", 0);
-  MUST_WORK(posenc1_frequencies_of_rule(NULL, "geometric", all, 2, &f));
+  MUST_WORK(frequencies_of_case(&f));
   MUST_WORK(posenc1_key_bias_create(f, numbers(POSENC1_F32, size("kv_heads", 2) * dim, 11),
                                     size("kv_heads", 2), size("heads", 4), dim, POSENC1_HALVES, 0,
                                     block, &result));
+  if (posenc1_frequencies_axes(f, NULL) > 1) {
+    posenc1_key_bias* const of_text = result;
+    int64_t at[3 * 60];
+    for (int64_t t = 0; t < 60; ++t)
+      at[t] = t / 12, at[60 + t] = t / 12 + t % 12 / 4, at[120 + t] = t / 12 + t % 4;
+    MUST_WORK(posenc1_key_bias_at(of_text, at, 60, -40, &result));
+    posenc1_key_bias_destroy(of_text);
+  }
   posenc1_frequencies_destroy(f);
   return result;
 }
@@ -191,6 +263,7 @@ static struct batch batch_of_case(void) {
         .bias = cells("bias", 5 + n, tokens),
         .slopes = is("slopes") ? of_heads("slopes", 6, 0.25, 0) : NULL,
         .cap = real("cap", 0),
+        .tau = real("tau", 0),
         .key_bias = is("key_bias") ? key_bias(dim) : NULL,
         .profiles = {is("profiles") ? numbers(POSENC1_F32, 3 * 20, 12) : NULL,
                      is("profiles") ? 3 : 0, is("profiles") ? 20 : 0,
@@ -205,8 +278,9 @@ static struct batch batch_of_case(void) {
       for (size_t t = 0; t < tokens; ++t) at_keys[t] = (int64_t)(t * size("stretch", 1));
       a->query_positions = at_queries, a->key_positions = at_keys;
     }
-    static char const* const rules[] = {"",      "log_n",       "log_n_by_position",
-                                        "ssmax", "by_position", "adaptive"};
+    static char const* const rules[] = {
+        "",         "log_n",       "log_n_by_position", "ssmax", "by_position",
+        "adaptive", "half_weight", "critical"};
     char temperature[64];
     snprintf(temperature, sizeof temperature, "%s", text("temperature", ""));
     char* const rest = strchr(temperature, ':');
@@ -215,7 +289,7 @@ static struct batch batch_of_case(void) {
       sscanf(rest + 1, "%lf:%lf:%lf", &a->temperature.length, &a->temperature.scale,
              &a->temperature.offset);
     }
-    for (int i = 0; i < 6; ++i)
+    for (int i = 0; i < 8; ++i)
       if (strcmp(temperature, rules[i]) == 0) a->temperature.rule = (posenc1_temperature_rule)i;
     if (a->temperature.rule == POSENC1_SSMAX)
       a->temperature.scales = of_heads("temperature", 8, 1, 0.125);
@@ -330,6 +404,14 @@ int main(int count, char** arguments) {
     if (error != NULL) *error = 0;
     snprintf(line, sizeof line, "%s", copy);
     printf("%.*s ", (int)strcspn(line, " "), line);
+    if (is("rows")) {
+      uint64_t value = 0xcbf29ce484222325u;
+      if (rows_of(&value) == POSENC1_OK)
+        printf("%llx\n", (unsigned long long)value);
+      else
+        printf("error %s\n", posenc1_error());
+      continue;
+    }
     struct batch const b = batch_of_case();
     posenc1_status status;
     if (b.count == 1) {

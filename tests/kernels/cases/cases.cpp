@@ -1,5 +1,7 @@
 // The cases of attention.txt by posenc's headers: a line each, its name and a hash of all bits, or
 // the error.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +23,17 @@
 #include "posenc/cache/q4_0.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/decode/dot_products.hpp"
+#include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/rows/axis_rows.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/key_bias.hpp"
 #include "posenc/score/query_profiles.hpp"
+#include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
+#include "posenc/softmax/critical_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
 
 namespace {
@@ -254,6 +260,61 @@ std::uint64_t run(one_case const& c, Encoding const& encoding) {
   return result.value();
 }
 
+/// What rotates, and the axis of each pair.
+struct frequencies_of_case {
+  frequencies f;
+  pair_axes axes;
+
+  explicit frequencies_of_case(one_case const& c)
+      : f(geometric(c.size("dim", 32), 1e4)), axes(contiguous_axes({f.pairs()})) {
+    auto const given = c.text("axes"), kind = given.substr(0, given.find(':'));
+    auto const all = list<std::size_t>(given.substr(kind.size() + (given.empty() ? 0 : 1)));
+    std::array<std::size_t, 4> four{};
+    std::copy_n(all.begin(), std::min<std::size_t>(all.size(), 4), four.begin());
+    if (kind == "contiguous") axes = contiguous_axes(all);
+    if (kind == "interleaved") axes = interleaved_axes(all);
+    if (kind == "by_pair") axes = pair_axes(all);
+    if (kind == "ggml") axes = ggml_axes(four, f.pairs());
+    if (kind == "ggml_interleaved") axes = ggml_interleaved_axes(four, f.pairs());
+    if (kind == "axial") {
+      auto const bases = list<double>(c.text("bases"));
+      f = bases.size() == 1 ? axial(all, bases[0]) : axial(all, bases), axes = axial_axes(all);
+    }
+  }
+
+  template <class T>
+  static std::vector<T> list(std::string const& text) {
+    std::istringstream in(text);
+    std::vector<T> result;
+    for (std::string part; std::getline(in, part, ',');)
+      result.push_back(static_cast<T>(std::stod(part)));
+    return result;
+  }
+};
+
+std::uint64_t rows_of(one_case const& c) {
+  frequencies_of_case const made(c);
+  hash result;
+  auto const add = [&]<class P>(P divisor) {
+    std::vector<P> at;
+    for (std::size_t axis = 0; axis < made.axes.axes(); ++axis)
+      for (std::size_t t = 0; t < c.size("rows", 0); ++t)
+        at.push_back(static_cast<P>(1000 * t + 7 * axis * t + 5 * axis) / divisor);
+    axis_row_maker const maker(made.f, made.axes);
+    axis_positions const positions(made.axes.axes(), at);
+    auto const add_rows = [&](auto const& rows) {
+      for (std::size_t t = 0; t < rows.tokens(); ++t) {
+        auto const cos = rows.cos(t), sin = rows.sin(t);
+        result.add(std::vector(cos.begin(), cos.end()));
+        result.add(std::vector(sin.begin(), sin.end()));
+      }
+    };
+    add_rows(axis_rows<float>(maker, positions)), add_rows(axis_rows<double>(maker, positions));
+  };
+  c.text("fraction").empty() ? add(std::int64_t{1}) : add(c.number("fraction"));
+  return result.value();
+}
+
 /// With the encoding that a case asks for.
 template <class Number, class Stored>
 std::uint64_t with_rules(one_case const& c) {
@@ -280,6 +341,10 @@ std::uint64_t with_rules(one_case const& c) {
     if (rule == "log_n") return go(log_n(all.at(0)));
     if (rule == "log_n_by_position") return go(log_n_by_position(all.at(0)));
     if (rule == "by_position") return go(position_temperature{all.at(1), all.at(0), all.at(2)});
+    auto const scale = [&](double otherwise) { return all.size() > 1 ? all[1] : otherwise; };
+    if (rule == "half_weight") return go(half_weight_temperature(scale(0.5)));
+    if (rule == "critical") return go(critical_temperature(scale(2)));
+    if (c.is("tau")) return go(scale_invariant(c.number("tau")));
     if (rule == "adaptive") return go(adaptive_temperature());
     if (rule == "ssmax")
       return go(ssmax(of_heads(c, "", 8, [](double x) { return std::abs(x) + 0.125; })));
@@ -287,15 +352,24 @@ std::uint64_t with_rules(one_case const& c) {
   if constexpr (std::is_same_v<Number, float>) {
     if (c.is("key_bias")) {
       auto const dim = c.size("dim", 32), kv_heads = c.size("kv_heads", 2);
-      return go(key_bias<halves>(numbers<float>(kv_heads * dim, 11), kv_heads, c.size("heads", 4),
-                                 geometric(dim, 1e4))
-                    .of_transformed(c.size("key_bias", 0)));
+      auto const of = [&](auto const&... axes_and_positions) {
+        return go(key_bias<halves>(numbers<float>(kv_heads * dim, 11), kv_heads, c.size("heads", 4),
+                                   geometric(dim, 1e4), axes_and_positions...)
+                      .of_transformed(c.size("key_bias", 0)));
+      };
+      if (!c.is("axes")) return of();
+      std::vector<std::int64_t> at;
+      for (std::int64_t axis = 0; axis < 3; ++axis)
+        for (std::int64_t t = 0; t < 60; ++t)
+          at.push_back(t / 12 + (axis == 0 ? 0 : axis == 1 ? t % 12 / 4 : t % 4));
+      return of(frequencies_of_case(c).axes, axis_positions(3, at), std::int64_t{-40});
     }
   }
   return go(nope());
 }
 
 std::uint64_t of(one_case const& c) {
+  if (c.is("rows")) return rows_of(c);
   auto const type = c.text("type", "f32"), keys = c.text("keys", "f32");
   if (type == "f64") return with_rules<double, double>(c);
   if (type == "f16" && keys == "bf16") return with_rules<half, bfloat16>(c);

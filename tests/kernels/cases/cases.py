@@ -68,6 +68,40 @@ def cells_of(c, name, n, tokens):
         added if slopes is None else numpy.where(added == -numpy.inf, added, added * slopes[:, None, None])
 
 
+def frequencies_of(c):
+    """What rotates; the axis of each pair and the frequencies, by formulas."""
+    kind, _, given = c.fields.get("axes", "").partition(":")
+    numbers = [int(n) for n in given.split(",") if n]
+    if kind == "axial":
+        bases = [float(base) for base in c.fields["bases"].split(",")]
+        f = posenc.frequencies(rule="axial", dims=numbers, base=bases[0] if len(bases) == 1 else bases)
+        series = [base ** (-2 * numpy.arange(d // 2) / d) for d, base in zip(numbers, bases * 3 if len(bases) == 1 else bases)]
+        return f, numpy.repeat(numpy.arange(len(numbers)), numpy.array(numbers) // 2), numpy.concatenate(series)
+    f, i = posenc.frequencies(rotary_dim=c.number("dim", 32), base=1e4), numpy.arange(c.number("dim", 32) // 2)
+    w = 1e4 ** (-i / len(i))
+    if not kind:
+        return f, 0 * i, w
+    f, sector = f.on_axes(kind, numbers), i % sum(numbers)
+    return f, {"by_pair": lambda: numpy.array(numbers), "contiguous": lambda: numpy.repeat([0, 1, 2], numbers),
+               "interleaved": lambda: numpy.where(i < 3 * numpy.array(numbers)[i % 3], i % 3, 0),
+               "ggml": lambda: numpy.searchsorted(numpy.cumsum(numbers), sector, "right"),
+               "ggml_interleaved": lambda: numpy.where(sector < 3 * numpy.array(numbers)[sector % 3], sector % 3, 3)}[kind](), w
+
+
+def rows_of(c):
+    f, axis, w = frequencies_of(c)
+    t, a = numpy.arange(c.number("rows")), numpy.arange(f.axes)[:, None]
+    at = 1000 * t + 7 * a * t + 5 * a
+    if "fraction" in c.fields:
+        with numpy.errstate(all="ignore"):
+            at = at / c.number("fraction", 1.0)
+    found = [f.rows(at, dtype) for dtype in (numpy.float32, numpy.float64)]
+    for rows, bound in zip(found, (3.1e-8, 8e3 * 2.0**-52)):
+        numpy.testing.assert_allclose(rows[:, 0], numpy.cos(at[axis].T * w), 0, bound, err_msg=c.name)
+        numpy.testing.assert_allclose(rows[:, 1], numpy.sin(at[axis].T * w), 0, bound, err_msg=c.name)
+    return digest(found)
+
+
 def expected(c, q, k, v, there, given, mask, bias):
     """Outputs, log_sum_exp, scores and weights of one sequence, in double."""
     queries, heads, dim = q.shape
@@ -78,17 +112,25 @@ def expected(c, q, k, v, there, given, mask, bias):
         (given["query_positions"], tokens - queries + numpy.arange(queries)), (given["key_positions"], numpy.arange(tokens))))
     distance = numpy.asarray(at)[:, None] - numpy.asarray(of)[None]
     if "key_bias" in c.fields:
+        f, axis, of_key = *frequencies_of(c)[:2], numpy.asarray(of)
+        if f.axes > 1:
+            t = numpy.arange(60)
+            known = numpy.stack([t // 12, t // 12 + t % 12 // 4, t // 12 + t % 4])
+            of_key = numpy.where(of_key < 60, known[axis][:, numpy.minimum(of_key, 59)], of_key - 40).T
         kv_heads = c.number("kv_heads", 2)
         b = numpy.repeat(numbers(kv_heads * dim, 11).reshape(-1, dim), heads // kv_heads, axis=0)
         if c.number("key_bias") > 1:  # of transformed queries
             block = c.number("key_bias")
             signs = numpy.array([[(-1) ** (i & j).bit_count() for j in range(block)] for i in range(block)])
             q = (q.reshape(*q.shape[:2], -1, block) @ (signs / numpy.sqrt(block))).reshape(q.shape)
-        angle = numpy.asarray(of)[:, None] * 1e4 ** (-2 * numpy.arange(dim // 2) / dim)
+        angle = (of_key if of_key.ndim == 2 else of_key[:, None]) * 1e4 ** (-2 * numpy.arange(dim // 2) / dim)
         first, second = b[None, :, :dim // 2], b[None, :, dim // 2:]
         cos, sin = numpy.cos(angle)[:, None], numpy.sin(angle)[:, None]
         turned = numpy.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
         x = x + numpy.einsum("qhd,shd->hqs", q, turned) * (given["scale"] or 1 / numpy.sqrt(dim))
+    if given["tau"]:
+        log = numpy.log1p(abs(distance) / given["tau"])
+        x = x * numpy.sqrt(1 + 2 * log) - 2 * log
     if given["profiles"] is not None:
         bank, side = given["profiles"]
         within = (distance >= 0) & (distance < bank.shape[1])
@@ -120,6 +162,22 @@ def expected(c, q, k, v, there, given, mask, bias):
             beta = t["scales"][:, None] * numpy.log(seen)
         elif t.get("rule") == "by_position":
             beta = beta * (1 + t["scale"] * numpy.log(1 + numpy.floor((at + t["offset"]) / t["length"])))
+        elif t.get("rule") in ("half_weight", "critical"):
+            for at_row in numpy.ndindex(beta.shape):
+                row = numpy.sort(x[at_row][x[at_row] > -numpy.inf])[::-1]
+                gaps = row[:1] - row
+                if t["rule"] == "critical":
+                    n = numpy.searchsorted(gaps, gaps, "right")  # within each gap
+                    ratios = numpy.log(n / n[:1]) / gaps
+                    beta[at_row] = max(1, (t.get("scale") or 2) * ratios[gaps > 0].max(initial=0))
+                    continue
+                low, high, share = 1, 1e6, t.get("scale") or 0.5
+                below, ties = gaps[gaps > 0], (gaps == 0).sum()
+                for _ in range(100 if numpy.exp(-below).sum() * share > (1 - share) * ties else 0):
+                    middle = (low + high) / 2
+                    too_low = numpy.exp(-middle * below).sum() * share > (1 - share) * ties
+                    low, high = (middle, high) if too_low else (low, middle)
+                beta[at_row] = low
         elif t.get("rule") == "adaptive":
             h = entropy - 1e-9 * seen
             beta = numpy.where(h > 0.5, numpy.maximum(1, numpy.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], h)), 1)
@@ -163,7 +221,7 @@ def run(c, threads):
         there = slots >= 0
         sources.append(cache)
         exact.append([posenc.read_cache(cache, s[:length]).astype(float) for s, length in zip(slots, lengths)])
-    given = {name: c.number(name, 0.0) for name in ("scale", "cap")}
+    given = {name: c.number(name, 0.0) for name in ("scale", "cap", "tau")}
     given |= {name: c.number(name) for name in ("causal", "behind", "ahead", "chunk")}
     given |= {"query_positions": None, "key_positions": None, "temperature": None}
     if "first" in c.fields:
@@ -178,8 +236,13 @@ def run(c, threads):
     given["profiles"] = (numbers(60, 12).reshape(3, 20), numpy.stack([
         numbers(queries * heads * 3, 13 + 10 * b).reshape(queries, heads, 3) for b in range(len(lengths))])) \
         if c.number("profiles") else None
-    bias_of_keys = posenc.KeyBias(posenc.frequencies(rotary_dim=dim, base=1e4), numbers(kv_heads * dim, 11).reshape(kv_heads, dim),
-                                  heads, hadamard=c.number("key_bias")) if c.number("key_bias") else None
+    bias_of_keys = None
+    if c.number("key_bias"):
+        f = frequencies_of(c)[0]
+        bias_of_keys = posenc.KeyBias(f, numbers(kv_heads * dim, 11).reshape(kv_heads, dim), heads, hadamard=c.number("key_bias"))
+        if f.axes > 1:
+            t = numpy.arange(60)
+            bias_of_keys = bias_of_keys.at([t // 12, t // 12 + t % 12 // 4, t // 12 + t % 4], -40)
     mask, masked = cells_of(c, "mask", 4, most)
     bias, biased = cells_of(c, "bias", 5, most)
     records = bool(c.number("records"))
@@ -207,6 +270,6 @@ if __name__ == "__main__":
         if line and line[0] != "#":
             case = Case(line)
             try:
-                print(f"{case.name} {run(case, int(sys.argv[2])):x}")
+                print(f"{case.name} {rows_of(case) if 'rows' in case.fields else run(case, int(sys.argv[2])):x}")
             except posenc.Error as error:
                 print(f"{case.name} error {error}")

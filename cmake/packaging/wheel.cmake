@@ -1,0 +1,20 @@
+# A wheel for Python, FOLDER/posenc-VERSION-TAG.whl, of posenc.py and its library, and beside it the
+# folder that it is built of, where `python3 -m build --wheel` does the same. Run with cmake -P and:
+# SOURCE, the checkout; VERSION; LIBRARY, made by posenc_add_kernels; STRIP, a program or nothing;
+# XSIMD, JSON, the folders of their headers, the second or nothing; PYTHON, 3.11 or newer; FOLDER.
+cmake_policy(VERSION 3.19)
+include("${CMAKE_CURRENT_LIST_DIR}/license.cmake")
+set(from "${FOLDER}/source")
+file(REMOVE_RECURSE "${FOLDER}")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/wheel/pyproject.toml.in" "${from}/pyproject.toml" @ONLY)
+file(COPY "${CMAKE_CURRENT_LIST_DIR}/wheel/backend.py" "${SOURCE}/LICENSE" DESTINATION "${from}")
+copy_license(xsimd "${XSIMD}" "${from}")
+if(JSON)
+  copy_license(nlohmann-json "${JSON}" "${from}")
+endif()
+configure_file("${SOURCE}/examples/python/posenc.py" "${from}/posenc/__init__.py" COPYONLY)
+configure_file("${LIBRARY}" "${from}/posenc/libposenc_python.so" COPYONLY)
+if(STRIP)
+  execute_process(COMMAND "${STRIP}" --strip-unneeded "${from}/posenc/libposenc_python.so" COMMAND_ERROR_IS_FATAL ANY)
+endif()
+execute_process(COMMAND "${PYTHON}" -B -c "import backend; print(backend.build_wheel('..'))" WORKING_DIRECTORY "${from}" COMMAND_ERROR_IS_FATAL ANY)
