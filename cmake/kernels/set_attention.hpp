@@ -167,7 +167,20 @@ template <class Real>
 struct attention_of {
   using calls = planned_calls<Real>;
 
+  /// Plans say neither formats nor addresses here: each call's keys and values are float, or of a
+  /// format that is decoded, as halves are, if that needs more.
   static std::size_t bytes(attention_plan const* plans, std::size_t count, std::size_t workers) {
+    std::unique_ptr<attention_plan[]> const of_most(new attention_plan[count]);
+    std::copy_n(plans, count, of_most.get());
+    for (auto& plan : std::span(of_most.get(), count)) {
+      auto decoded = plan;
+      plan.keys.format = plan.values.format = POSENC1_FORMAT_F32;
+      decoded.keys.format = decoded.values.format = POSENC1_FORMAT_F16;
+      if (bytes_of(&decoded, 1, workers) > bytes_of(&plan, 1, workers)) plan = decoded;
+    }
+    return bytes_of(of_most.get(), count, workers);
+  }
+  static std::size_t bytes_of(attention_plan const* plans, std::size_t count, std::size_t workers) {
     std::unique_ptr<std::byte[]> const memory(new std::byte[calls::bytes(plans, count)]);
     calls const all(plans, count, false, memory.get());
     auto const of_calls = calls::bytes(plans, count),

@@ -13,7 +13,7 @@ file(COPY "${SOURCE}/LICENSE" "${hub}/CARD.md" "${hub}/flake.nix" "${hub}/torch-
 copy_license(xsimd "${XSIMD}" "${FOLDER}")
 file(COPY "${SOURCE}/include/posenc" "${XSIMD}/xsimd" DESTINATION "${FOLDER}/include" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
   PATTERN analysis EXCLUDE PATTERN model EXCLUDE PATTERN adapter EXCLUDE PATTERN embedding EXCLUDE)
-file(COPY "${SOURCE}/cmake/kernels" DESTINATION "${FOLDER}" PATTERN README.md EXCLUDE)
+file(COPY "${SOURCE}/cmake/kernels" DESTINATION "${FOLDER}" FILES_MATCHING PATTERN "*.hpp")
 
 # section(NAME SET FILE...): a kernel of build.toml, and its files.
 function(section name set)
@@ -25,34 +25,35 @@ function(section name set)
 [kernel.${name}]
 backend = \"cpu\"
 depends = [\"torch\"]
-include = [\"include\"]
+include = [\"include\", \"kernels\"]
 cxx-flags = [\"-std=c++20\", \"-fvisibility=hidden\", \"${options}\"]
 src = [\"${files}\"]
 ")
 endfunction()
-# A file with what cmake would define for a file of kernels/: flags with blanks are no good in build.toml.
-function(wrap file set of)
+# copy_defined(FILE SET OF): a file of cmake/kernels with what cmake would define for it: definitions with
+# blanks are no good in build.toml.
+function(copy_defined file set of)
   file(READ "${FLAGS}/${set}.definitions" definitions)
   list(FILTER definitions EXCLUDE REGEX "^$")
   list(TRANSFORM definitions REPLACE "^([^=]+)=?(.*)$" "#define \\1 \\2\n")
   string(REPLACE ";" "" definitions "${definitions}")
-  string(REPLACE " \n" "\n" definitions "${definitions}")
-  file(WRITE "${FOLDER}/${file}" "${definitions}#include \"../kernels/${of}\"\n")
+  file(READ "${SOURCE}/cmake/kernels/${of}" text)
+  file(WRITE "${FOLDER}/${file}" "${definitions}${text}")
 endfunction()
 
 file(GLOB sets RELATIVE "${FLAGS}" "${FLAGS}/*.options")
 foreach(set IN LISTS sets)
   string(REPLACE ".options" "" set "${set}")
   if(NOT set STREQUAL "api")
-    wrap(sets/${set}.cpp ${set} set.cpp)
+    copy_defined(sets/${set}.cpp ${set} set.cpp)
     section(${set} ${set} sets/${set}.cpp)
   endif()
 endforeach()
-file(GLOB sources RELATIVE "${FOLDER}/kernels" "${FOLDER}/kernels/*.cpp")
-list(REMOVE_ITEM sources set.cpp model.cpp)
-foreach(source IN LISTS sources ITEMS model.cpp)
-  wrap(api/${source} api ${source})
-  list(APPEND api api/${source})
+file(GLOB sources RELATIVE "${SOURCE}/cmake/kernels" "${SOURCE}/cmake/kernels/*.cpp")
+list(REMOVE_ITEM sources set.cpp)
+foreach(source IN LISTS sources)
+  copy_defined(api/${source} api ${source})
 endforeach()
+list(TRANSFORM sources PREPEND api/)
 file(GLOB_RECURSE headers RELATIVE "${FOLDER}" "${FOLDER}/include/*" "${FOLDER}/kernels/*")
-section(api api ${api} ${headers})
+section(api api ${sources} ${headers})

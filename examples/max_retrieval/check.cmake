@@ -67,6 +67,27 @@ expect(1 err "again.csv: must have two seeds or more" --table again.csv)
 file(APPEND again.csv "2,32,accuracy,1,1,1,1,1,1,1,1\n")
 expect(1 err "again.csv: must have the same sizes for every seed, got 2,32," --table again.csv)
 
+# Networks that are trained for longer: among many items half the weight is far above plain softmax, and where hard attention is. And
+# the page has the table of results.csv, which --seeds 32 --sets 500 wrote, and what it says of its 4096 items.
+set(ENV{LC_ALL} C.UTF-8)
+execute_process(COMMAND "${PROGRAM}" --steps 400 --seeds 2 --sets 100 --largest 512 --csv again.csv OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND "${PROGRAM}" --table again.csv OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)
+if(NOT table MATCHES "\n   512  +([0-9]+)\\.[0-9] ± [0-9.]+ +[0-9.-]+ ± [0-9.]+ +[0-9.-]+ ± [0-9.]+ +-?([0-9]+)\\.[0-9] ± [0-9.]+ +[0-9.-]+ ± [0-9.]+\n"
+   OR CMAKE_MATCH_1 LESS 8 OR CMAKE_MATCH_2 GREATER 5)
+  message(FATAL_ERROR "half the weight must be far from plain softmax (${CMAKE_MATCH_1}) and near hard attention (${CMAKE_MATCH_2}):\n${table}")
+endif()
+execute_process(COMMAND "${PROGRAM}" --table "${CMAKE_CURRENT_LIST_DIR}/results.csv" OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)
+set(ENV{LC_ALL} C)
+file(READ "${CMAKE_CURRENT_LIST_DIR}/../README.md" page)
+string(REGEX REPLACE "\n" " " sentences "${page}")
+string(REGEX MATCH "^(.*\n 16384 [^\n]*\n)\n.*\n  4096  +[0-9.]+ ± [0-9.]+ +([0-9.]+ ± [0-9.]+) .* -([0-9.]+ ± [0-9.]+) +[0-9.-]+ ± [0-9.]+\n  8192" matched "${table}")
+string(FIND "${page}" "```\n${CMAKE_MATCH_1}```" at_table)
+string(FIND "${sentences}" "${CMAKE_MATCH_2} points below hard attention" at_adaptive)
+string(FIND "${sentences}" "half the weight is ${CMAKE_MATCH_3} points above hard attention" at_half)
+if(matched STREQUAL "" OR at_table EQUAL -1 OR at_adaptive EQUAL -1 OR at_half EQUAL -1)
+  message(FATAL_ERROR "the page must have this table, \"${CMAKE_MATCH_2} points below hard attention\" and \"half the weight is ${CMAKE_MATCH_3} points above hard attention\":\n${table}")
+endif()
+
 expect(0 out "Plain" ${small} --seed 5 --csv again.csv)
 file(READ again.csv again)
 if(csv STREQUAL again)

@@ -42,7 +42,7 @@ void print_table(std::ostream& out, std::string const& title, std::vector<column
   out << '\n';
   for (auto const& s : summary) {
     out << right(std::to_string(s.size), 6);
-    for (auto const& c : columns) out << right(c.cell(s), c.width);
+    for (auto const& c : columns) out << right(' ' + c.cell(s), c.width);
     out << '\n';
   }
   out << '\n';

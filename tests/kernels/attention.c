@@ -401,6 +401,35 @@ static void test_caches(void) {
   MUST(memcmp(o, whole, sizeof o) == 0);
 }
 
+/* The memory that is said to be needed is enough, of numbers of any type, and of floats at odd
+ * addresses: where the CPU converts no halves, those that are decoded are computed otherwise. */
+static void test_memory(void) {
+  enum { QUERIES = 33, KEYS = 40, ANYWHERE = 4 };
+  static float numbers[KEYS * DIM + 1], q[QUERIES * DIM], o[QUERIES * DIM];
+  static posenc1_type const types[] = {POSENC1_F32, POSENC1_F16, POSENC1_BF16};
+  for (size_t n = 1; n <= QUERIES; n += 4) {
+    for (int kind = 0; kind < ANYWHERE; ++kind) {
+      posenc1_attention a = {.queries = {.data = q},
+                             .outputs = {.data = o},
+                             .tokens = KEYS,
+                             .heads = 1,
+                             .head_dim = DIM,
+                             .query_tokens = n};
+      if (kind < 3) {
+        a.keys = a.values = (posenc1_heads){.data = numbers, .type = types[kind]};
+      } else {
+        a.key_cache = a.value_cache =
+            (posenc1_cache){.data = (char*)numbers + 1, .pages = KEYS, .page_tokens = 1};
+      }
+      MUST_WORK(posenc1_attention_memory(&a, 0, SIZE_MAX, &a.memory_bytes));
+      a.memory = malloc(a.memory_bytes);
+      MUST(a.memory != NULL);
+      MUST_WORK(posenc1_attend(&a, 0, SIZE_MAX));
+      free(a.memory);
+    }
+  }
+}
+
 void test_attention(void) {
   for (int cache = 0; cache < 4; ++cache) {
     for (int place = 0; place < PLACES; ++place) {
@@ -425,4 +454,5 @@ void test_attention(void) {
   }
   test_refusals();
   test_caches();
+  test_memory();
 }

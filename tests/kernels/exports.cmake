@@ -1,17 +1,28 @@
-# The shared library exports the functions of posenc/posenc.h, and nothing else. Run with cmake -P and LIBRARY, NM.
+# The shared library exports the functions of posenc/posenc.h, and nothing else. Run with cmake -P and LIBRARY, NM;
+# WINDOWS, whether it is a DLL, and OBJDUMP.
 execute_process(COMMAND awk -f "${CMAKE_CURRENT_LIST_DIR}/../interface/declarations.awk" "${CMAKE_CURRENT_LIST_DIR}/../../include/posenc/posenc.h"
   OUTPUT_VARIABLE declarations COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "\n[^#{}\n]*posenc1_[a-z_]+[(]" expected "\n${declarations}")
 list(TRANSFORM expected REPLACE "^.*(posenc1_[a-z_]+)[(]$" "\\1")
 list(SORT expected)
-execute_process(COMMAND "${NM}" --dynamic --defined-only "${LIBRARY}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-# Templates of the standard library, which its own header makes visible, are weak.
-string(REGEX MATCHALL " [TDBR] [^\n]+" symbols "${symbols}")
-list(TRANSFORM symbols REPLACE "^ . " "")
+if(WINDOWS)
+  execute_process(COMMAND "${OBJDUMP}" -p "${LIBRARY}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE ".*Ordinal/Name Pointer[^\n]*" "" symbols "${symbols}")
+  string(REGEX MATCHALL "\n\t\\[[^\n]+" symbols "${symbols}")
+  list(TRANSFORM symbols REPLACE ".* " "")
+else()
+  execute_process(COMMAND "${NM}" --dynamic --defined-only "${LIBRARY}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  # Templates of the standard library, which its own header makes visible, are weak.
+  string(REGEX MATCHALL " [TDBR] [^\n]+" symbols "${symbols}")
+  list(TRANSFORM symbols REPLACE "^ . " "")
+endif()
 list(SORT symbols)
 if(NOT symbols STREQUAL expected)
   list(JOIN symbols "\n  " symbols)
   message(FATAL_ERROR "the library must export what is in posenc/posenc.h (and a name that goes needs a new interface), exports\n  ${symbols}")
+endif()
+if(WINDOWS)
+  return()
 endif()
 execute_process(COMMAND "${NM}" --dynamic --defined-only "${LIBRARY}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL " [WVu] [^\n]*posenc[^\n]*" weak "${symbols}")

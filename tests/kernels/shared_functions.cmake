@@ -4,7 +4,8 @@
 cmake_policy(VERSION 3.25)
 function(weak_symbols object result)
   execute_process(COMMAND "${NM}" --defined-only "${object}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-  string(REGEX MATCHALL " [WVu] [^\n]+" symbols "${symbols}")
+  # Of Windows, these are functions and constants as all others; what only one object has does no harm.
+  string(REGEX MATCHALL " [WVuTR] [^\n]+" symbols "${symbols}")
   list(TRANSFORM symbols REPLACE "^ . " "")
   set(${result} "${symbols}" PARENT_SCOPE)
 endfunction()

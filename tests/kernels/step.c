@@ -633,7 +633,8 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   MUST_REFUSE_WITH(s.keys.norm.kind = POSENC1_L2, "where its weights, kind or places are");
   MUST_REFUSE_WITH(s.keys.norm.eps = 1;
                    s.keys.norm.plus_one = 1, "weights of the norm must be given where plus_one");
-  MUST_REFUSE_WITH(s.values.first_dim = 2, "first_dim must be 0 for values, which do not rotate");
+  MUST_REFUSE_WITH(s.values = s.keys; s.keys = s.queries;
+                   s.values.first_dim = 2, "first_dim must be 0 for values, which do not rotate");
   MUST_REFUSE_WITH(s.keys.norm.eps = -1, "eps of the norm must be finite and positive");
   MUST_REFUSE_WITH(s.keys.norm.eps = 1; s.keys.norm.kind = (posenc1_norm_kind)2, "kind, place");
   MUST_REFUSE_WITH(s.keys.scale = INFINITY, "keys: scale must be finite");

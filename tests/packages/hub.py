@@ -36,6 +36,8 @@ shutil.rmtree(room, ignore_errors=True)
 sections = [config["torch"], *kernels.values()]
 listed = [file for section in sections for file in section["src"]]
 assert len(set(listed)) == len(listed), "a file with two sets of flags"
+# Each source is compiled alone.
+assert not [file for file in listed if '.cpp"' in (folder / file).read_text()]
 package = room / "build" / general["name"]
 for file in listed:
     (room / file).parent.mkdir(parents=True, exist_ok=True)

@@ -13,12 +13,14 @@ set(ppc64le ppc64le "-Wno-psabi" "")         # VSX, xsimd 14
 set(i686 i686 "-ffloat-store" "")            # x87: every result is rounded to double
 set(i686-sse2 i686 "-msse2 -mfpmath=sse" "")
 set(wasm32 wasm32 "-fno-exceptions" "")      # run by node
+set(windows-v3 mingw64 "-march=x86-64-v3" "")  # g++ of MinGW, run by Wine
+set(windows-v4 mingw64 "-march=x86-64-v4" "")
 set(libcxx "" "-stdlib=libc++" "-DCMAKE_CXX_COMPILER=clang++-16")
 set(x86-64-v2 "" "-march=x86-64-v2" "")
 set(x86-64-v4 "" "-march=x86-64-v4" "")
 set(x86-64-v4-256 "" "-march=x86-64-v4 -DXSIMD_DEFAULT_ARCH=xsimd::avx2" "")  # registers of 256 bits, xsimd 11.2
 set(emulated aarch64)
-set(platforms armhf s390x aarch64-sve s390x-vector riscv64 ppc64le i686 i686-sse2 wasm32 libcxx x86-64-v2)
+set(platforms armhf s390x aarch64-sve s390x-vector riscv64 ppc64le i686 i686-sse2 wasm32 libcxx x86-64-v2 windows-v3)
 set(warnings "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Werror")
 
 set(names ${WHICH})
@@ -28,9 +30,9 @@ endif()
 if(WHICH STREQUAL "platforms")
   file(STRINGS /proc/cpuinfo avx512 REGEX "^flags.* avx512f .*avx512vl" LIMIT_COUNT 1)
   if(avx512)
-    list(APPEND names x86-64-v4 x86-64-v4-256)
+    list(APPEND names x86-64-v4 x86-64-v4-256 windows-v4)
   else()
-    message(STATUS "without AVX-512 x86-64-v4 is left out")
+    message(STATUS "without AVX-512 x86-64-v4 and windows-v4 are left out")
   endif()
 endif()
 foreach(name IN LISTS names)

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -146,6 +147,29 @@ TEST(key_bias, the_bits_of_a_row_do_not_depend_on_where_it_is_cut) {
   }
 }
 
+/// With gaps, in any order, twice: as in a row of keys that follow one another.
+TEST(key_bias, the_bits_of_a_key_do_not_depend_on_the_keys_beside_it) {
+  key_bias<halves> const e(bias_of(1, 32), 1, 1, geometric(32, 1e4));
+  numbers::in_float_and_double([&]<class T>() {
+    auto const query = numbers::random<T>(32, 9);
+    auto const all = rows::adjusted(e, std::vector<T>(1600), 0, 0, counted(-100, 1600), query);
+    auto const expect = [&](std::vector<std::int64_t> const& keys) {
+      auto const actual = rows::adjusted(e, std::vector<T>(keys.size()), 0, 0, keys, query);
+      for (std::size_t s = 0; s < keys.size(); ++s)
+        ASSERT_EQ(actual[s], all[static_cast<std::size_t>(keys[s] + 100)]) << keys[s];
+    };
+    for (std::int64_t const step : {2, 3, 17, 130, 600}) {
+      std::vector<std::int64_t> keys;
+      for (std::int64_t p = -100; p < 1500; p += step) keys.push_back(p);
+      expect(keys);
+      std::ranges::reverse(keys), expect(keys);
+    }
+    auto keys = counted(0, 1000);
+    for (auto const p : counted(300, 700)) keys.push_back(p);
+    std::ranges::shuffle(keys, std::mt19937(1)), expect(keys);
+  });
+}
+
 TEST(key_bias, on_several_axes_each_pair_is_at_the_position_of_its_axis) {
   std::vector<std::size_t> const sections{4, 6, 6};
   auto const axes = contiguous_axes(sections);
@@ -157,16 +181,18 @@ TEST(key_bias, on_several_axes_each_pair_is_at_the_position_of_its_axis) {
     auto const delta = builder.rope_delta();
     using P = std::remove_const_t<decltype(delta)>;
     key_bias<halves, P> const e(b, 1, 1, f, axes, positions, delta);
-    auto const keys = counted(0, positions.tokens() + 70);
+    auto keys = counted(0, positions.tokens() + 70);
+    for (auto const i : counted(0, 30)) keys.push_back(1 + 3 * i), keys.push_back(7 * (i / 2));
     auto const actual = rows::adjusted(e, std::vector<double>(keys.size()), 0, 0, keys, query);
-    for (std::size_t s = 0; s < keys.size(); ++s) {
+    for (std::size_t n = 0; n < keys.size(); ++n) {
       oracle::wide at[3];
+      auto const s = static_cast<std::size_t>(keys[n]);
       for (std::size_t axis = 0; axis < 3; ++axis)
         at[axis] = static_cast<oracle::wide>(s < positions.tokens() ? positions.of(axis)[s]
                                                                     : static_cast<P>(s) + delta);
       auto const expected =
           static_cast<double>(product<halves>(numbers::exact(query), b, f, 0, at, &axes));
-      ASSERT_NEAR(actual[s], expected, tolerance_of<double>(query, b, 1, expected, 1000)) << s;
+      ASSERT_NEAR(actual[n], expected, tolerance_of<double>(query, b, 1, expected, 1000)) << s;
     }
   };
   is_right_on(axis_position_builder<>().text(70).image(5, 9).text(3).video(3, 2, 2, 2).text(1));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -26,12 +27,14 @@ class key_runs {
   static constexpr std::size_t most_axes = 8;
   using place = std::array<P, most_axes>;  ///< of a key, on each axis
 
-  /// Keys that differ by 1 from one to the next on some axes, and on the others not at all.
+  /// Keys that differ by whole numbers below a length, the same on some axes, and on the others not
+  /// at all.
   struct run {
     place begin = {};                            ///< of the position at offset 0
     std::array<bool, most_axes> moves = {true};  ///< the axes on which they differ
     std::size_t offset = 0;                      ///< of the first key
     std::size_t count = 1;                       ///< of keys
+    bool is_dense = true;                        ///< each offset is the one before and 1
   };
 
   key_runs() = default;
@@ -65,40 +68,62 @@ class key_runs {
     return result;
   }
 
-  /// The run that keys[0] begins, within a stretch of `length` positions. On one axis, stretches
-  /// begin at multiples of it, so that a key's place in one depends on its position alone.
+  /// The run that keys[0] begins, of offsets below `length`. On one axis, offset 0 is at a multiple
+  /// of it, so that a key's offset depends on its position alone.
   run first_of(positions_view keys, std::size_t length) const noexcept {
+    auto const count_while = [&](auto const& belongs) {
+      return static_cast<std::size_t>(std::ranges::find_if_not(keys, belongs) - keys.begin());
+    };
+    run result{at(keys[0])};
     if (!positions_) {
-      auto const position = static_cast<std::uint64_t>(keys[0]), offset = position % length;
-      auto const most = std::min(keys.size(), length - offset);
-      auto count = most;
-      if (!follow_one_another(keys.first(most)))
-        for (count = 1; is_next(keys[count - 1], keys[count]);) ++count;
-      return {
-          {static_cast<P>(static_cast<std::int64_t>(position - offset))}, {true}, offset, count};
+      result.offset = static_cast<std::uint64_t>(keys[0]) % length;
+      result.begin[0] -= static_cast<P>(result.offset);
+      result.count = std::min(keys.size(), length - result.offset);
+      result.is_dense = follow_one_another(keys.first(result.count));
+      if (!result.is_dense)
+        result.count = count_while([&](std::int64_t key) {
+          return distance(result.begin[0], static_cast<P>(key)) < length;
+        });
+      return result;
     }
-    run result{at(keys[0]), {}, 0, 1};
     result.moves.fill(true);
-    for (auto last = result.begin; result.count < std::min(keys.size(), length); ++result.count) {
-      auto const next = at(keys[result.count]);
-      auto moves = result.moves;
-      bool follows = true;
+    bool is_known = false;  // which axes move
+    std::uint64_t n = 0;
+    result.count = count_while([&](std::int64_t key) {
+      auto const next = at(key);
+      std::array<bool, most_axes> moves{};
+      std::uint64_t moved = 0;
       for (std::size_t axis = 0; axis < axes_; ++axis) {
-        moves[axis] = next[axis] != last[axis];
-        follows &= !moves[axis] || is_next(last[axis], next[axis]);
+        auto const by = distance(result.begin[axis], next[axis]);
+        if (by >= length || (by != 0 && moved != 0 && by != moved)) return false;
+        moves[axis] = by != 0, moved = std::max(moved, by);
       }
-      if (!follows || (result.count > 1 && moves != result.moves)) break;
-      result.moves = moves, last = next;
-    }
+      if (moved != 0 && is_known && moves != result.moves) return false;
+      if (moved != 0) result.moves = moves, is_known = true;
+      result.is_dense = result.is_dense && moved == n++;
+      return true;
+    });
     return result;
   }
 
+  /// Of a key of the run.
+  std::size_t offset(run const& of, std::int64_t key) const noexcept {
+    auto const axis = positions_ ? std::ranges::find(of.moves, true) - of.moves.begin() : 0;
+    auto const i = static_cast<std::size_t>(axis);
+    return static_cast<std::size_t>(
+        distance(of.begin[i], positions_ ? at(key)[i] : static_cast<P>(key)));
+  }
+
  private:
-  static bool is_next(auto a, auto b) noexcept {
-    if constexpr (std::integral<decltype(a)>)
-      return static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a) == 1;
-    else
-      return b == a + 1;
+  // b - a if that is a whole number, else more than any length.
+  static std::uint64_t distance(P a, P b) noexcept {
+    if constexpr (std::integral<P>) {
+      return static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
+    } else {
+      auto const by = b - a;
+      bool const is_whole = by >= 0 && by < 0x1p31 && by == std::floor(by) && a + by == b;
+      return is_whole ? static_cast<std::uint64_t>(by) : std::numeric_limits<std::uint64_t>::max();
+    }
   }
 
   std::optional<axis_positions<P>> positions_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -79,37 +80,54 @@ class wave_sums {
 
   std::span<std::size_t const> pairs() const noexcept { return pairs_; }
 
-  /// scores[n] += the sum at position first + n of a stretch, which reaches to its end at most. a
-  /// and b: at the stretch's first position.
+  /// scores[n] += the sum at position offset(n) of a stretch. is_dense: offset(n) = offset(0) + n.
+  /// a and b: at the stretch's first position.
   template <std::floating_point T>
-  void add(wave_table const& table, numbers const& a, numbers const& b, std::size_t first,
-           std::span<T> scores) const noexcept {
-    std::array<T, most> cosines[at_once], sines[at_once];
-    std::array<T, block_length> sums[at_once];
-    auto const last = first + scores.size();
-    for (auto block = first / block_length; block * block_length < last; block += at_once) {
-      for (std::size_t k = 0; k < at_once; ++k)
-        turn(std::min(block + k, block_count - 1), a, b, cosines[k].data(), sines[k].data());
-      multiply(table, cosines, sines, sums);
-      for (std::size_t k = 0; k < at_once; ++k) {
-        auto const begin = (block + k) * block_length, from = std::max(begin, first),
-                   to = std::min(begin + block_length, last);
-        if (to == from + block_length)
-          add_block(sums[k].data(), &scores[from - first]);
-        else
-          for (auto n = from; n < to; ++n) scores[n - first] += sums[k][n - begin];
-      }
+  void add(wave_table const& table, numbers const& a, numbers const& b, auto const& offset,
+           bool is_dense, std::span<T> scores) const noexcept {
+    std::array<T, stretch_length> sums;
+    auto const block_of = [&](std::size_t n) { return offset(n) / block_length; };
+    if (is_dense) {
+      write(table, a, b, (2u << block_of(scores.size() - 1)) - (1u << block_of(0)), sums);
+      return add(sums.data() + offset(0), scores);
     }
+    unsigned blocks = 0;
+    for (std::size_t n = 0; n < scores.size(); ++n) blocks |= 1u << block_of(n);
+    write(table, a, b, blocks, sums);
+    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] += sums[offset(n)];
   }
 
  private:
   static constexpr std::size_t at_once = 2;  // blocks: products that do not wait for each other
 
-  template <class T>
-  static void add_block(T const* sums, T* scores) noexcept {
+  // sums[n] = the sum at position n, in the blocks whose bits are 1.
+  template <std::floating_point T>
+  void write(wave_table const& table, numbers const& a, numbers const& b, unsigned blocks,
+             std::array<T, stretch_length>& sums) const noexcept {
+    std::array<T, most> cosines[at_once], sines[at_once];
+    while (blocks != 0) {
+      T* to[at_once];
+      std::size_t block = 0;
+      for (std::size_t k = 0; k < at_once; ++k) {
+        if (blocks != 0) block = static_cast<std::size_t>(std::countr_zero(blocks));
+        blocks &= blocks - 1;
+        turn(block, a, b, cosines[k].data(), sines[k].data());
+        to[k] = sums.data() + block * block_length;
+      }
+      multiply(table, cosines, sines, to);
+    }
+  }
+
+  // scores[n] += sums[n].
+  template <std::floating_point T>
+  static void add(T const* sums, std::span<T> scores) noexcept {
     using registers = lanes<T>;
-    for (std::size_t n = 0; n < block_length; n += registers::size)
-      registers::store(scores + n, registers::load(scores + n) + registers::load(sums + n));
+    constexpr auto some = half_block;  // a number of registers that the compiler unrolls
+    std::size_t n = 0;
+    for (; n + some <= scores.size(); n += some)
+      for (std::size_t i = n; i < n + some; i += registers::size)
+        registers::store(&scores[i], registers::load(&scores[i]) + registers::load(sums + i));
+    for (; n < scores.size(); ++n) scores[n] += sums[n];
   }
 
   // a and b at the middle of a block.
@@ -129,8 +147,7 @@ class wave_sums {
   // The sums of blocks, whose a and b are given.
   template <class T>
   void multiply(wave_table const& table, std::array<T, most> const (&a)[at_once],
-                std::array<T, most> const (&b)[at_once],
-                std::array<T, block_length> (&sums)[at_once]) const noexcept {
+                std::array<T, most> const (&b)[at_once], T* const (&sums)[at_once]) const noexcept {
     using registers = lanes<T>;
     using number = typename registers::number;
     constexpr auto size = registers::size, count = std::min<std::size_t>(2, half_block / size);

@@ -206,11 +206,9 @@ class gguf_reader : public gguf_config {
     return positive_or_none("attention.layer_norm_rms_epsilon").value_or(0);
   }
   static constexpr char const* norm_prefix = "attn_";
-
   /// What was found, with the keys that act and the ignored ones; throws as settle_keys does.
   model_description settled() {
-    settle_keys();
-    return std::move(found);
+    return settle_keys(), std::move(found);
   }
 
  private:

@@ -1,0 +1,20 @@
+# No register of 32 or 64 bytes is moved to or from memory by an instruction that needs aligned memory: the stack of Windows
+# is not, and g++'s objects on it neither (cmake/toolchains/mingw64.cmake). Run with cmake -P and PROGRAM, OBJDUMP.
+cmake_policy(VERSION 3.25)
+function(moves instructions result)
+  execute_process(COMMAND "${OBJDUMP}" -d --no-show-raw-insn "${PROGRAM}" COMMAND grep -E "${instructions} .*%[yz]mm" COMMAND grep -F "("
+    OUTPUT_VARIABLE found)
+  string(REGEX MATCHALL "[^\n]+" found "${found}")
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+moves("vmov(ap[sd]|dqa[0-9]*)" aligned)
+moves("vmov(up[sd]|dqu[0-9]*)" unaligned)
+list(LENGTH aligned aligned_count)
+list(LENGTH unaligned unaligned_count)
+if(aligned_count GREATER 0)
+  list(GET aligned 0 first)
+  message(FATAL_ERROR "${PROGRAM}: ${aligned_count} moves of registers need aligned memory, as ${first}")
+elseif(unaligned_count LESS 100)
+  message(FATAL_ERROR "${PROGRAM}: ${unaligned_count} moves of registers are too few, is it what was meant?")
+endif()
+message(STATUS "${PROGRAM}: ${unaligned_count} moves of registers, none of aligned memory")
