@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "numbers.hpp"
@@ -21,6 +22,7 @@
 #include "posenc/rows/rerotation.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
+#include "rejects.hpp"
 
 namespace {
 
@@ -167,6 +169,18 @@ TEST(key_bias, gradients_are_those_of_keys_that_have_the_bias) {
              expected = x.gradients(x.whole, rotary, options);
   expect_near(actual.q, expected.q), expect_near(actual.k, expected.k);
   expect_near(actual.v, expected.v);
+}
+
+TEST(key_bias, of_other_kv_heads_than_the_keys_is_rejected) {
+  heads_with_bias const x(2, 5);
+  auto const f = geometric(32, 1e4);
+  for (std::size_t const kv_heads : {1u, 3u}) {
+    key_bias<halves> const bias(std::vector<float>(kv_heads * 32), kv_heads, x.heads, f);
+    auto const must =
+        "posenc: attention: the encoding must have 2 kv heads, got " + std::to_string(kv_heads);
+    EXPECT_EQ(message_of([&] { x.attended(x.plain, bias, {}); }), must);
+    EXPECT_EQ(message_of([&] { x.attended(x.plain, scheme(nope(), scheme(bias)), {}); }), must);
+  }
 }
 
 }  // namespace

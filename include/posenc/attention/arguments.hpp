@@ -177,7 +177,7 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
           ": queries must not be encoded already for an encoding that changes head_dim");
   require(!(scores_near_and_far<Encoding> && (at.keys_are_encoded || scaled)), function,
           ": keys must not be encoded already for an encoding that takes scores near and far");
-  require_heads(function, encoding, q.heads);
+  require_heads(function, encoding, q.heads, k.heads);
   auto const check_side = [&](char const* what, heads_view<float const> const& side,
                               std::size_t tokens) {
     require(side.tokens() == 0 ||

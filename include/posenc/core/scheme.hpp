@@ -22,13 +22,18 @@ namespace detail {
 /// As scheme::require_heads, which a wrapper has too.
 template <class E>
 void require_heads(char const* function, [[maybe_unused]] E const& e,
-                   [[maybe_unused]] std::size_t count) {
+                   [[maybe_unused]] std::size_t count, [[maybe_unused]] std::size_t kv_count = 0) {
   if constexpr (knows_heads<E>) {
     require(count == e.heads(), function, ": the encoding must have ", count, " heads, got ",
             e.heads());
+  } else if constexpr (requires { e.require_heads(function, count, kv_count); }) {
+    e.require_heads(function, count, kv_count);
   } else if constexpr (requires { e.require_heads(function, count); }) {
     e.require_heads(function, count);
   }
+  if constexpr (requires { e.kv_heads(); })
+    require(kv_count == 0 || kv_count == e.kv_heads(), function, ": the encoding must have ",
+            kv_count, " kv heads, got ", e.kv_heads());
 }
 
 /// beta of a row; 1 if the encoding does not act on softmax.
@@ -201,9 +206,9 @@ class scheme {
   }
 
   /// Throws std::invalid_argument, in the name of a function, unless every encoding with heads()
-  /// has parameters for `count` heads.
-  void require_heads(char const* function, std::size_t count) const {
-    for_each([&](auto const& e) { detail::require_heads(function, e, count); });
+  /// has parameters for `count` heads, and with kv_heads() for `kv_count`, if that is not 0.
+  void require_heads(char const* function, std::size_t count, std::size_t kv_count = 0) const {
+    for_each([&](auto const& e) { detail::require_heads(function, e, count, kv_count); });
   }
 
   /// Backward: from the last encoding to the first.
