@@ -59,7 +59,8 @@ struct u8_per_head {
         detail::put(heads.to, scales[i]), detail::put(heads.to + 4, zeros[i]);
         auto const write = [zero = zeros[i],
                             inverse = inverses[i]]<class Number>(Number const& x) POSENC_INLINED {
-          auto const sum = detail::multiply_add(x, Number(inverse), Number(zero));
+          auto sum = detail::multiply_add(x, Number(inverse), Number(zero));
+          detail::as_written(sum);  // else zero would join what rounds
           return detail::limited(detail::nearest(sum), detail::nearest_of_0,
                                  detail::nearest_of_0 + 255);
         };
