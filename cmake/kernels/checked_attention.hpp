@@ -36,10 +36,13 @@ inline void check_temperature(heads_name what, posenc1_attention const& a) {
              position = rule == POSENC1_BY_POSITION, ssmax = rule == POSENC1_SSMAX,
              of_row = rule == POSENC1_HALF_WEIGHT || rule == POSENC1_CRITICAL;
   what.require(rule <= POSENC1_CRITICAL, "rule must be one of the header, got ", rule);
-  what.require((logarithm || position || is_zero(t.length)) &&
-                   (position || of_row || is_zero(t.scale)) && (position || is_zero(t.offset)) &&
-                   (ssmax || (t.scales == nullptr && t.biases == nullptr)),
-               "what the rule has not must be 0 and null");
+  what.require(logarithm || position || is_zero(t.length), "length must be 0 for this rule, got ",
+               t.length);
+  what.require(position || of_row || is_zero(t.scale), "scale must be 0 for this rule, got ",
+               t.scale);
+  what.require(position || is_zero(t.offset), "offset must be 0 for this rule, got ", t.offset);
+  what.require(ssmax || (t.scales == nullptr && t.biases == nullptr),
+               "scales and biases must be null for this rule");
   what.require(!ssmax || t.scales != nullptr, "there must be scales");
   named(what, [&] {
     if (rule == POSENC1_LOG_N) posenc::log_n{t.length};

@@ -38,8 +38,11 @@ class parameters {
  public:
   parameters(std::string_view rule, std::span<posenc1_parameter const> given)
       : rule_(rule), given_(given), read_(given.size()) {
-    for (auto const& p : given)
+    for (auto const& p : given) {
       require_given("posenc1_frequencies_of_rule", {{"a parameter's name", p.name}});
+      require(p.list != nullptr || p.count == 0, rule, ": ", std::string_view(p.name),
+              " must have a count of 0 without a list, got ", p.count);
+    }
   }
 
   std::optional<double> maybe(std::string_view name) {

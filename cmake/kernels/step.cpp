@@ -228,6 +228,7 @@ posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, siz
                                   size_t head_dim, float* numbers) {
   return guarded([&] {
     require_given(reading_names.function, {{"cache", cache}, {"numbers", numbers}});
+    if (tokens != 0) require_given(reading_names.function, {{"data of the cache", cache->data}});
     posenc1_step step{};
     step.tokens = tokens;
     step.values.from_cache = *cache, step.values.to.data = numbers;

@@ -106,12 +106,12 @@ void refuse_unread(CLI::App const& app, options const& o) {
                                    "out, and give --head-dim and --base");
     return;
   }
-  for (auto const& [option, encodings] : scopes) {
+  for (auto const& one : scopes) {
     auto const shown = std::ranges::any_of(o.chosen.encodings, [&](auto const& name) {
-      return std::ranges::count(encodings, name) != 0;
+      return std::ranges::count(one.encodings, name) != 0;
     });
-    reporting::refuse_unread(app, option, shown,
-                             "it is of " + list_of(encodings, [](auto const& n) { return n; }) +
+    reporting::refuse_unread(app, one.option, shown,
+                             "it is of " + list_of(one.encodings, [](auto const& n) { return n; }) +
                                  ", which --encodings does not name");
   }
 }

@@ -374,11 +374,12 @@ figure slow_pairs() {
     auto const length = static_cast<std::size_t>(trained * factor);
     return static_cast<double>(posenc::semantic_robustness(f, length, 0.9).robust);
   };
-  chart meaning{"Pairs that keep 0.9 of a score",
-                {"context, in times of the trained one"},
-                {"pairs of 64"},
-                {}},
-      moved{"Changes in the trained context", {"pair"}, {"of the score at distance 0"}, {}};
+  chart meaning{
+      "Pairs that keep 0.9 of a score", {"context / trained context"}, {"pairs of 64"}, {}},
+      moved{"Change within the trained context",
+            {"pair"},
+            {"largest, of the score at distance 0"},
+            {}};
   auto const factors = steps(1, longest);
   meaning.curves = {
       curve("", factors, [&](double s) { return robust(plain, s); }),

@@ -51,7 +51,6 @@ void print_rows(std::ostream& os, std::vector<verdicts::layer_row> const& rows) 
   for (auto const& row : rows)
     table.push_back({row.dims, row.pairs, row.base ? rounded(*row.base) : "", row.rule,
                      shown_sees(row, grouped(row.sees.value_or(0)))});
-  cells empty;
   std::array<std::size_t, 5> widths{};
   for (auto const& line : table)
     for (std::size_t i = 0; i < line.size(); ++i)

@@ -823,6 +823,8 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     sums = numpy.full((batches, count, heads), -numpy.inf) if log_sum_exp else None
     records = [numpy.full((batches, heads, count, tokens), hidden, real) if asked else None
                for asked, hidden in ((scores, -numpy.inf), (weights, 0))]
+    if temperature is not None and not isinstance(temperature, dict):
+        raise Error(f"posenc: {where}: temperature must be a dict of a rule and its numbers, got {temperature!r}")
     rule = dict(temperature or {})
     rules = _Temperature(_named(where, "rule of temperature", _TEMPERATURES, rule.pop("rule", None)),
                          *(rule.pop(name, 0) for name in ("length", "scale", "offset")),

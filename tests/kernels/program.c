@@ -342,6 +342,9 @@ static void test_rules(void) {
                                      {.name = "facter", .number = 2}};
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "geometric", wrong, 3, &f), "no parameter facter");
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", wrong, 2, &f), "factor must be given");
+  posenc1_parameter const counted[] = {{.name = "rotary_dim", .number = 8, .count = 3}};
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "geometric", counted, 1, &f),
+              "rotary_dim must have a count of 0 without a list, got 3");
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "yarm", wrong, 2, &f), "got yarm");
   MUST_REFUSE(posenc1_frequencies_of_base(7, 1e4, &f), "must be even and positive, got 7");
   MUST_REFUSE(posenc1_frequencies_of_base(8, 1e4, NULL), "result must not be null");

@@ -19,6 +19,8 @@ except ImportError:
 
 folder, room, compiler = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 library = sys.argv[4] if len(sys.argv) > 4 else None
+if not (torch or library):
+    sys.exit(f"PyTorch must be installed for {sys.executable} (Debian: python3-torch)")
 config = tomllib.loads((folder / "build.toml").read_text())
 
 # What edition 5 of build.toml requires and knows.

@@ -156,9 +156,11 @@ static posenc1_status frequencies_of_case(posenc1_frequencies** result) {
   double numbers[64], bases[64];
   if (strncmp(axes, "axial:", 6) == 0) {
     size_t const dims = list(axes + 6, numbers), count = list(text("bases", ""), bases);
-    posenc1_parameter const all[] = {
-        {.name = "dims", .list = numbers, .count = dims},
-        {.name = "base", .number = bases[0], .list = count > 1 ? bases : NULL, .count = count}};
+    posenc1_parameter const all[] = {{.name = "dims", .list = numbers, .count = dims},
+                                     {.name = "base",
+                                      .number = bases[0],
+                                      .list = count > 1 ? bases : NULL,
+                                      .count = count > 1 ? count : 0}};
     return posenc1_frequencies_of_rule(NULL, "axial", all, 2, result);
   }
   posenc1_frequencies* f = NULL;
