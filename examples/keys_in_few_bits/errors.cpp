@@ -13,6 +13,7 @@
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/score/key_bias.hpp"
 #include "random.hpp"
 
 namespace few_bits {
@@ -77,6 +78,9 @@ void rotate(std::vector<double>& heads, std::size_t head_dim, head_rotation cons
              how.layout);
 }
 
+bool is_transformed(way stored) { return stored == way::hadamard || stored == way::both; }
+bool has_bias(way stored) { return stored != way::bias_out && stored != way::both; }
+
 void transform(std::vector<double>& heads, std::size_t head_dim) {
   posenc::hadamard(posenc::heads_view(heads.data(), {heads.size() / head_dim, 1, head_dim}));
 }
@@ -115,13 +119,16 @@ std::size_t bytes_of(std::string const& format, std::size_t head_dim) {
 }
 
 sampled_head::sampled_head(head_statistics const& of, head_rotation const& how, sampling const& s)
-    : head_dim_(of.bias.size()), tokens_(s.tokens) {
+    : head_dim_(of.bias.size()),
+      tokens_(s.tokens),
+      rotation_(how),
+      positions_(tokens_),
+      plain_bias_(of.bias.begin(), of.bias.end()) {
   posenc::detail::require(of.keys.size() == head_dim_ && of.queries.size() == head_dim_,
                           "sampled_head: keys and queries must have the head_dim of the bias, ",
                           head_dim_, ", got ", of.keys.size(), " and ", of.queries.size());
   random_numbers random(s.seed);
-  std::vector<std::int64_t> positions(tokens_);
-  for (auto& p : positions)
+  for (auto& p : positions_)
     p = static_cast<std::int64_t>(random.uniform() * static_cast<double>(s.context));
   for (std::size_t t = 0; t < tokens_; ++t) {
     for (auto const deviation : of.keys) content_.push_back(deviation * random.normal());
@@ -129,7 +136,7 @@ sampled_head::sampled_head(head_statistics const& of, head_rotation const& how, 
   }
   for (std::size_t t = 0; t < s.queries; ++t)
     for (auto const deviation : of.queries) queries_.push_back(deviation * random.normal());
-  rotate(content_, head_dim_, how, positions), rotate(bias_, head_dim_, how, positions);
+  rotate(content_, head_dim_, how, positions_), rotate(bias_, head_dim_, how, positions_);
   rotate(queries_, head_dim_, how, std::vector<std::int64_t>(s.queries, s.context));
 
   for (auto const deviation : of.queries) query_variance_.push_back(deviation * deviation);
@@ -171,36 +178,50 @@ double sampled_head::logit() const {
   return logit_of(keys);
 }
 
+// As attention has them of what is read.
+std::vector<double> sampled_head::scores_of(std::size_t query, std::vector<double> const& keys,
+                                            way stored) const {
+  auto const first = queries_.begin() + static_cast<std::ptrdiff_t>(query * head_dim_);
+  std::vector<double> q(first, first + static_cast<std::ptrdiff_t>(head_dim_)), scores(tokens_);
+  if (is_transformed(stored)) transform(q, head_dim_);
+  auto const scale = 1 / std::sqrt(static_cast<double>(head_dim_));
+  for (std::size_t t = 0; t < tokens_; ++t)
+    scores[t] = scale * std::inner_product(q.begin(), q.end(), &keys[t * head_dim_], 0.0);
+  if (has_bias(stored)) return scores;
+  std::visit(
+      [&]<class Layout>(Layout) {
+        posenc::key_bias<Layout> const plain(plain_bias_, 1, 1, rotation_.frequencies,
+                                             rotation_.block);
+        posenc::adjust_scores(
+            is_transformed(stored) ? plain.of_transformed() : plain,
+            posenc::score_row<double>{
+                .scores = scores, .key_positions = positions_, .query = q, .scale = scale});
+      },
+      rotation_.layout);
+  return scores;
+}
+
 errors sampled_head::of(std::string const& format, way stored) const {
-  bool const is_transformed = stored == way::hadamard || stored == way::both;
-  bool const has_bias = stored != way::bias_out && stored != way::both;
   auto keys = content_;
-  for (std::size_t i = 0; i < keys.size() && has_bias; ++i) keys[i] += bias_[i];
+  for (std::size_t i = 0; i < keys.size() && has_bias(stored); ++i) keys[i] += bias_[i];
   if (stored == way::mean_out) {
     std::vector<double> mean(head_dim_);
     for (std::size_t i = 0; i < keys.size(); ++i)
       mean[i % head_dim_] += keys[i] / static_cast<double>(tokens_);
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] -= mean[i % head_dim_];
   }
-  if (is_transformed) transform(keys, head_dim_);
+  if (is_transformed(stored)) transform(keys, head_dim_);
   std::vector<float> coded(keys.begin(), keys.end());
   format_of(format).code(coded, head_dim_);
-  std::vector<double> off(coded.begin(), coded.end());
+  std::vector<double> const read(coded.begin(), coded.end());
+  auto off = read;
   for (std::size_t i = 0; i < off.size(); ++i) off[i] -= keys[i];
-  if (is_transformed) transform(off, head_dim_);  // its own inverse
+  if (is_transformed(stored)) transform(off, head_dim_);  // its own inverse
 
   errors result{std::sqrt(mean_square(off) / mean_square(keys)), logit_of(off), 0};
   auto const queries = queries_.size() / head_dim_;
-  auto const root = std::sqrt(static_cast<double>(head_dim_));
   for (std::size_t q = 0; q < queries; ++q) {
-    std::vector<double> scores(tokens_);
-    for (std::size_t t = 0; t < tokens_; ++t) {
-      double more = 0;
-      for (std::size_t dim = 0; dim < head_dim_; ++dim)
-        more += queries_[q * head_dim_ + dim] * off[t * head_dim_ + dim];
-      scores[t] = scores_[q * tokens_ + t] + more / root;
-    }
-    auto const weights = softmax(scores);
+    auto const weights = softmax(scores_of(q, read, stored));
     for (std::size_t t = 0; t < tokens_; ++t)
       result.moved += std::abs(weights[t] - weights_[q * tokens_ + t]) / 2;
   }

@@ -69,8 +69,13 @@ class sampled_head {
 
  private:
   double logit_of(std::vector<double> const& keys) const;
+  std::vector<double> scores_of(std::size_t query, std::vector<double> const& keys,
+                                way stored) const;
 
   std::size_t head_dim_, tokens_;
+  head_rotation rotation_;
+  std::vector<std::int64_t> positions_;   // of keys
+  std::vector<float> plain_bias_;         // b
   std::vector<double> content_, bias_;    // R(p) W x, R(p) b: [tokens][head_dim]
   std::vector<double> queries_;           // rotated, [queries][head_dim]
   std::vector<double> scores_, weights_;  // exact, [queries][tokens]
