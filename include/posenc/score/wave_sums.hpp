@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -105,16 +104,16 @@ class wave_sums {
   void write(wave_table const& table, numbers const& a, numbers const& b, unsigned blocks,
              std::array<T, stretch_length>& sums) const noexcept {
     std::array<T, most> cosines[at_once], sines[at_once];
-    while (blocks != 0) {
-      T* to[at_once];
-      std::size_t block = 0;
-      for (std::size_t k = 0; k < at_once; ++k) {
-        if (blocks != 0) block = static_cast<std::size_t>(std::countr_zero(blocks));
-        blocks &= blocks - 1;
-        turn(block, a, b, cosines[k].data(), sines[k].data());
-        to[k] = sums.data() + block * block_length;
-      }
-      multiply(table, cosines, sines, to);
+    T* to[at_once];
+    std::size_t count = 0;
+    for (std::size_t block = 0; block < block_count; ++block) {
+      if ((blocks >> block & 1u) == 0) continue;
+      bool const is_last = blocks >> block == 1;
+      do {
+        turn(block, a, b, cosines[count].data(), sines[count].data());
+        to[count++] = sums.data() + block * block_length;
+      } while (is_last && count < at_once);
+      if (count == at_once) multiply(table, cosines, sines, to), count = 0;
     }
   }
 
