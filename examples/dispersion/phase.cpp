@@ -232,5 +232,5 @@ std::string to_svg(phase_figure const& figure) {
                    "Karakida, Hayase 2026; Bruno et al. 2026 (right)",
        .charts_per_row = 2,
        .chart_width = 520,
-       .chart_height = 400});
+       .chart_height = 500});
 }
