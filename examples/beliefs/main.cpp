@@ -240,6 +240,7 @@ std::vector<belief> of_contexts() {
     return most;
   };
   auto const of_slow = pairs - robust(large, trained);
+  auto const factor = yarn.attention_factor();
   std::size_t worst = 0;
   for (std::size_t i = 0; i < pairs; ++i)
     if (change(i) > change(worst)) worst = i;
@@ -265,7 +266,8 @@ std::vector<belief> of_contexts() {
            whole(robust(large, times * trained)) + ", by YaRN " +
            whole(robust(yarn, times * trained)) +
            ", whose scores in the trained context move by at most " + fixed(change(of_slow), 2) +
-           " of that at distance 0. Those of pair " + whole(worst) + " move by " +
+           " of that at distance 0, beside YaRN's factor of " + fixed(factor * factor, 2) +
+           " on every score. Those of pair " + whole(worst) + " move by " +
            fixed(change(worst), 2) + " ([figure](../README.md#slow-pairs-of-yarn))."},
   };
 }

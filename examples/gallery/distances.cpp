@@ -407,6 +407,7 @@ figure slow_pairs() {
   auto const first = all_pairs - static_cast<std::size_t>(meaning.curves[1].y.back());
   auto const& of_16 = moved.curves.back().y;
   auto const worst = std::ranges::max_element(of_16);
+  auto const factor = yarn(longest).attention_factor();
   auto const turns = [&](std::ptrdiff_t i) {
     return trained * plain.inv_freq()[static_cast<std::size_t>(i)] / (2 * std::numbers::pi);
   };
@@ -418,9 +419,10 @@ figure slow_pairs() {
       "In the trained context " + at(0, 1) +
           " pairs keep 0.9 of a score at any distance. In 16 times as much RoPE leaves " +
           at(0, longest) + ", YaRN " + at(1, longest) + ", p-RoPE (p = 0.75) " + at(2, longest) +
-          " and DroPE all " + at(3, longest) +
-          ". Within the trained context YaRN by 16 changes scores of the pairs that it keeps by "
-          "at most " +
+          " and DroPE all " + at(3, longest) + ". Beside its factor of " +
+          charts::compact(factor * factor, 3) +
+          " on every score, YaRN by 16 changes within the trained context those of the pairs that "
+          "it keeps by at most " +
           charts::compact(of_16[first], 2) + ", and of pair " +
           std::to_string(worst - of_16.begin()) + ", which turns " +
           charts::compact(turns(worst - of_16.begin()), 2) + " times there, by " +

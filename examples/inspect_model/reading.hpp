@@ -8,8 +8,8 @@
 #include "posenc/model/model_description.hpp"
 
 /// A config.json or a GGUF file. Throws std::runtime_error that names a directory, or a file that
-/// cannot be read; std::invalid_argument as the readers do. as_llama: whether --as-llama is given, of a
-/// program that has it, which errors then name.
+/// cannot be read; std::invalid_argument as the readers do. as_llama: whether --as-llama is given,
+/// of a program that has it, which errors then name.
 posenc::model_description read_model(std::string const& file, std::optional<bool> as_llama = {});
 
 /// Whether read_model takes it for a GGUF file: by its first letters or its name. Throws as it

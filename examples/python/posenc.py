@@ -387,6 +387,8 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
         _call("posenc1_frequencies_of_numbers", given.ctypes.data, given.size,
               1 if attention_factor is None else attention_factor, ctypes.byref(handle))
         return Frequencies(handle)
+    if rule is not None and not isinstance(rule, str):
+        raise Error(f"posenc: {where}: rule must be a name, got {rule!r}")
     if of is not None and not isinstance(of, Frequencies):
         raise Error(f"posenc: {where}: of must be what frequencies returned, got {of!r}")
     listed = (_Parameter * len(parameters))()

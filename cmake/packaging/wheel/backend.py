@@ -2,6 +2,7 @@
 alone. The bytes are the same each time. The tag names the oldest glibc that has what the library
 needs (manylinux), or the system alone (linux) if it needs a libstdc++ too."""
 
+import ast
 import base64
 import hashlib
 import pathlib
@@ -33,10 +34,12 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     metadata = {"Metadata-Version": ["2.4"], "Name": [project["name"]], "Version": [project["version"]],
                 "Summary": [project["description"]], "License-Expression": [project["license"]],
                 "License-File": licenses, "Requires-Python": [project["requires-python"]],
-                "Requires-Dist": project["dependencies"]}
+                "Requires-Dist": project["dependencies"], "Description-Content-Type": ["text/plain"]}
+    page = ast.get_docstring(ast.parse(pathlib.Path("posenc/__init__.py").read_text()))
     wheel = {"Wheel-Version": ["1.0"], "Generator": ["posenc"], "Root-Is-Purelib": ["false"], "Tag": [tag]}
     for of, fields in (("METADATA", metadata), ("WHEEL", wheel)):
         files[f"{info}/{of}"] = "".join(f"{key}: {value}\n" for key, values in fields.items() for value in values).encode()
+    files[f"{info}/METADATA"] += f"\n{page}\n".encode()
     digests = ((path, base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode(), len(data))
                for path, data in files.items())
     record = "".join(f"{path},sha256={digest},{size}\n" for path, digest, size in digests) + f"{info}/RECORD,,\n"

@@ -74,7 +74,8 @@ inline double spread_for(double weight, std::size_t keys) {
 /// 2510.05554] A token's weight on itself is 1 / (1 + (n - 1) e^(-beta (1 - rho))): below,
 /// attention collapses to the mean of all tokens, the weight falling as n^(c - 1) at c < 1 times
 /// this beta; above, it returns each token, and 1 - weight falls as n^(1 - c); here the weight is
-/// 1/2 and little more. Throws std::invalid_argument unless there is a key and similarity is in [-1, 1).
+/// 1/2 and little more. Throws std::invalid_argument unless there is a key and similarity is in
+/// [-1, 1).
 inline double phase_boundary(std::size_t keys, double similarity) {
   detail::require(keys > 0, "phase_boundary: there must be a key, got none");
   detail::require(is_finite(similarity) && similarity >= -1 && similarity < 1,

@@ -84,7 +84,8 @@ inline double from_scores(char const* rule, row_statistics const& row, auto cons
 ///     c > 1    at least 1 - 1 / c: the sum of the others is at most N(0) / (c - 1)
 ///     c < 1    at most 1 / (1 + (m - 1) m^-c), m = N(g) / N(0) at the maximum: about 1 / m^(1 - c)
 ///
-/// so that the default gives them half the weight at least. Rows of equal scores are left alone.
+/// so that the default gives them half the weight at least, where gaps are above 1e-36 (of doubles
+/// 1e-306). Rows of equal scores are left alone.
 /// Sorts a copy of the row as far as it must: attention computes whole rows. Exact.
 class critical_temperature {
  public:
@@ -96,7 +97,8 @@ class critical_temperature {
   /// Site 4. Throws std::invalid_argument for statistics without scores.
   double inverse_temperature(row_statistics const& row) const {
     return detail::from_scores("critical_temperature", row, [this](auto scores, auto max) {
-      return times_ * detail::critical_beta(scores, max);
+      auto const most = std::numeric_limits<decltype(max)>::max();
+      return std::min(times_ * detail::critical_beta(scores, max), static_cast<double>(most));
     });
   }
 

@@ -94,7 +94,7 @@ void rotate_into(at::Tensor const& given, at::Tensor const& to, at::Tensor const
 }
 
 at::Tensor rotated_meta(at::Tensor const& x, at::Tensor const&, std::string const&, int64_t) {
-  return at::empty_like(x);
+  return at::empty_like(x, at::MemoryFormat::Contiguous);
 }
 
 void nothing_meta(at::Tensor&, at::Tensor const&, std::string const&, int64_t) {}
