@@ -104,16 +104,17 @@ class wave_sums {
   void write(wave_table const& table, numbers const& a, numbers const& b, unsigned blocks,
              std::array<T, stretch_length>& sums) const noexcept {
     std::array<T, most> cosines[at_once], sines[at_once];
-    T* to[at_once];
+    std::array<std::size_t, block_count + 1> chosen{};
     std::size_t count = 0;
-    for (std::size_t block = 0; block < block_count; ++block) {
-      if ((blocks >> block & 1u) == 0) continue;
-      bool const is_last = blocks >> block == 1;
-      do {
-        turn(block, a, b, cosines[count].data(), sines[count].data());
-        to[count++] = sums.data() + block * block_length;
-      } while (is_last && count < at_once);
-      if (count == at_once) multiply(table, cosines, sines, to), count = 0;
+    for (std::size_t block = 0; block < block_count; ++block)
+      if ((blocks >> block & 1u) != 0) chosen[count] = chosen[count + 1] = block, ++count;
+    for (std::size_t n = 0; n < count; n += at_once) {  // the last one twice if they are odd
+      T* to[at_once];
+      for (std::size_t k = 0; k < at_once; ++k) {
+        turn(chosen[n + k], a, b, cosines[k].data(), sines[k].data());
+        to[k] = sums.data() + chosen[n + k] * block_length;
+      }
+      multiply(table, cosines, sines, to);
     }
   }
 
