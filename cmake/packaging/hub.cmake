@@ -9,7 +9,7 @@ set(hub "${CMAKE_CURRENT_LIST_DIR}/hub")
 file(REMOVE_RECURSE "${FOLDER}")
 configure_file("${hub}/build.toml.in" "${FOLDER}/build.toml" @ONLY)
 configure_file("${hub}/tests/test_posenc.py.in" "${FOLDER}/tests/test_posenc.py" @ONLY)
-file(COPY "${SOURCE}/LICENSE" "${hub}/CARD.md" "${hub}/flake.nix" "${hub}/torch-ext" DESTINATION "${FOLDER}" PATTERN __pycache__ EXCLUDE)
+file(COPY "${SOURCE}/LICENSE" "${hub}/CARD.md" "${hub}/torch-ext" DESTINATION "${FOLDER}" PATTERN __pycache__ EXCLUDE)
 copy_license(xsimd "${XSIMD}" "${FOLDER}")
 file(COPY "${SOURCE}/include/posenc" "${XSIMD}/xsimd" DESTINATION "${FOLDER}/include" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
   PATTERN analysis EXCLUDE PATTERN model EXCLUDE PATTERN adapter EXCLUDE PATTERN embedding EXCLUDE)
