@@ -20,7 +20,7 @@ else()
   set(command ${as_root} chroot "${root}" /inspect_model --check /config.json)
 endif()
 execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
-if(NOT result EQUAL 2 OR NOT out MATCHES "gemma3_text, 62 layers.*theta-lost b" OR NOT err STREQUAL "")
+if(NOT result EQUAL 2 OR NOT out MATCHES "gemma3_text, 62 layers.*theta-lost .*b: the base is 10000" OR NOT err STREQUAL "")
   message(FATAL_ERROR "${command}: exit ${result}\n${out}\n${err}")
 endif()
 # No loader of dynamic libraries is named in it.

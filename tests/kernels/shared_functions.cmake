@@ -4,8 +4,11 @@
 cmake_policy(VERSION 3.25)
 function(weak_symbols object result)
   execute_process(COMMAND "${NM}" --defined-only "${object}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-  # Of Windows, these are functions and constants as all others; what only one object has does no harm.
-  string(REGEX MATCHALL " [WVuTR] [^\n]+" symbols "${symbols}")
+  set(kinds WVu)
+  if(object MATCHES "[.]obj$")  # of Windows, where they are as all others; what only one object has does no harm
+    set(kinds WVuTR)
+  endif()
+  string(REGEX MATCHALL " [${kinds}] [^\n]+" symbols "${symbols}")
   list(TRANSFORM symbols REPLACE "^ . " "")
   set(${result} "${symbols}" PARENT_SCOPE)
 endfunction()
