@@ -124,13 +124,6 @@ posenc::longrope_scaling longrope_of(parameters& p) {
   return s;
 }
 
-/// [pairs], as posenc::pair_axes has them.
-std::vector<std::size_t> listed(posenc::pair_axes const& axes) {
-  std::vector<std::size_t> result(axes.pairs());
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = axes.axis(i);
-  return result;
-}
-
 /// A rule, and what it makes of its parameters: of the frequencies that it changes, or of none.
 struct rule {
   std::string_view name;

@@ -45,6 +45,13 @@ inline std::size_t axes_of(posenc1_frequencies const& f) noexcept {
   return axes;
 }
 
+/// axis_of_pair of posenc::pair_axes.
+std::vector<std::size_t> listed(auto const& axes) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; axes.axes() > 1 && i < axes.pairs(); ++i) result.push_back(axes.axis(i));
+  return result;
+}
+
 /// Those of an argument from C, which may be none of its enumerators: to read it as one is
 /// undefined.
 inline std::uint32_t bits_of(auto const& enumerator) noexcept {

@@ -63,9 +63,8 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
     found.rotary_dim = frequencies.rotary_dim();
     found.first_dim = rotary.block.first_dim(kind.head_dim, found.rotary_dim);
     found.depends_on_length = rotary.frequencies.depends_on_length() ? 1 : 0;
-    *result = new posenc1_frequencies{std::move(frequencies), {}};
-    for (std::size_t i = 0; rotary.axes && i < rotary.axes->pairs(); ++i)
-      (*result)->axis_of_pair.push_back(rotary.axes->axis(i));
+    *result = new posenc1_frequencies{
+        std::move(frequencies), rotary.axes ? listed(*rotary.axes) : std::vector<std::size_t>()};
   }
   if (description != nullptr) *description = found;
 }

@@ -294,6 +294,12 @@ static void test_axes(struct context const* c) {
   MUST_REFUSE(posenc1_key_bias_at(of_text, NULL, 2, 0, &at_positions), "positions must not be");
   MUST_REFUSE(posenc1_key_bias_at(of_text, at, SIZE_MAX, 0, &at_positions), "at most 2^40");
   posenc1_key_bias_destroy(of_text), posenc1_key_bias_destroy(of_one_axis);
+  size_t const all_on_one[PAIRS] = {0};
+  MUST_WORK(posenc1_frequencies_on_axes(f, POSENC1_AXES_BY_PAIR, all_on_one, PAIRS, &other));
+  MUST_WORK(
+      posenc1_key_bias_create(other, bias, 1, 1, 2 * PAIRS, POSENC1_HALVES, 0, 0, &of_one_axis));
+  MUST_REFUSE(posenc1_key_bias_at(of_one_axis, at, 2, 0, &at_positions), "got one axis");
+  posenc1_key_bias_destroy(of_one_axis), posenc1_frequencies_destroy(other);
   posenc1_row_maker_destroy(maker), posenc1_row_maker_destroy(shift);
   posenc1_frequencies_destroy(on_axes), posenc1_frequencies_destroy(slower);
   posenc1_frequencies_destroy(f);
