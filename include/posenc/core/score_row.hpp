@@ -34,8 +34,8 @@ struct score_row {
 };
 
 /// The masked scores of a row, [keys], for rules of site 4 that look at all of them: a view, valid
-/// until they change. One of both is empty, by the type of the scores; both are where a caller has
-/// statistics alone.
+/// until they change. One of the two is empty, by the type of the scores; both are empty where a
+/// caller has statistics alone.
 struct row_scores {
   std::span<float const> floats = {};    ///< [keys], or empty
   std::span<double const> doubles = {};  ///< [keys], or empty

@@ -35,8 +35,8 @@ namespace posenc::inline POSENC_TARGET {
 /// bits, as Qwen 2's are. Cached keys move as all others: R(p) W x has no b in it. Not for a norm
 /// of keys behind the bias. Angles are exact, sums in the type of scores, as products with keys
 /// are. On one axis, the bits of a key do not depend on the keys beside it. Where positions leave
-/// gaps, keys side by side within 512 positions cost as much as all between them, half as many as
-/// three times as much each; a key that is alone, as much as 500.
+/// gaps, a key costs more: three times as much if every second position has one, 500 times if it
+/// has no other within 512 positions.
 ///
 ///     scheme{rope<halves>(f), key_bias<halves>(k_proj_bias, kv_heads, heads, f)}
 ///

@@ -27,14 +27,14 @@ class key_runs {
   static constexpr std::size_t most_axes = 8;
   using place = std::array<P, most_axes>;  ///< of a key, on each axis
 
-  /// Keys that differ by whole numbers below a length, the same on some axes, and on the others not
-  /// at all.
+  /// Keys whose positions differ by a whole number, below a length, which is the same on all axes
+  /// that move; on the others they are equal.
   struct run {
     place begin = {};                            ///< of the position at offset 0
     std::array<bool, most_axes> moves = {true};  ///< the axes on which they differ
     std::size_t offset = 0;                      ///< of the first key
     std::size_t count = 1;                       ///< of keys
-    bool is_dense = true;                        ///< each offset is the one before and 1
+    bool is_dense = true;                        ///< each offset is the one before plus 1
   };
 
   key_runs() = default;

@@ -108,9 +108,9 @@ class critical_temperature {
 
 /// The smallest beta >= 1 at which the largest weight reaches 1/2, or another weight: the keys of
 /// the largest score together, if several have it, so that rows of equal scores are left alone. At
-/// most 2 critical (see critical_temperature). No number in it is fitted; posenc's. Passes over the
-/// row, about eight, whose sums make the weight right within 2e-6 for scores in float, 1e-14 in
-/// double; attention computes whole rows.
+/// most 2 critical (see critical_temperature). No number in it is fitted; the rule is posenc's. It
+/// takes about eight passes over the row. The weight is within 2e-6 of the one asked for with
+/// scores in float, within 1e-14 in double. Attention computes whole rows.
 class half_weight_temperature {
  public:
   /// Throws std::invalid_argument unless weight is in (0, 1).
