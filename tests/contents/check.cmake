@@ -6,14 +6,9 @@
 # - a header with such an encoding, or with a frequency rule, has a test of its name;
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
 # - include/posenc/README.md names every such encoding in a row of its site and links it to the header;
-# - the table of include/posenc/frequency/README.md names every frequency rule;
-# - a header has at most `most_in_one` lines, all have at most `most_lines`.
+# - the table of include/posenc/frequency/README.md names every frequency rule.
 # Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
-if(NOT most_lines)
-  set(most_lines 28680)
-  set(most_in_one 250)
-endif()
 set(wrong "")
 
 # Headers of sites whose public class is no encoding, or takes another encoding.
@@ -158,20 +153,6 @@ foreach(header IN LISTS headers)
     endforeach()
   endforeach()
 endforeach()
-file(GLOB_RECURSE all "${SOURCE}/include/*.hpp")
-set(sum 0)
-foreach(header IN LISTS all)
-  file(READ "${header}" text)
-  string(REGEX REPLACE "[^\n]" "" lines "${text}")
-  string(LENGTH "${lines}" lines)
-  if(lines GREATER most_in_one)
-    string(APPEND wrong "\n  ${header} must have at most ${most_in_one} lines, has ${lines}")
-  endif()
-  math(EXPR sum "${sum} + ${lines}")
-endforeach()
-if(sum GREATER most_lines)
-  string(APPEND wrong "\n  the headers must have at most ${most_lines} lines in all, have ${sum}")
-endif()
 if(encodings EQUAL 0)
   string(APPEND wrong "\n  no header says what an encoding acts on")
 endif()
