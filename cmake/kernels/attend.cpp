@@ -56,9 +56,9 @@ struct shared_memory {
   std::size_t bytes;  ///< before the rest
 
   shared_memory(std::size_t count, std::size_t workers, void* memory)
-      : shared_memory(count, workers,
-                      memory == nullptr ? posenc::detail::scratch()
-                                        : posenc::detail::scratch(memory)) {}
+      : shared_memory(
+            count, workers,
+            memory == nullptr ? posenc::detail::scratch() : posenc::detail::scratch(memory)) {}
 
  private:
   shared_memory(std::size_t count, std::size_t workers, posenc::detail::scratch all)
