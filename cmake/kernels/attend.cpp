@@ -12,6 +12,7 @@
 #include "attention_plan.hpp"
 #include "handles.hpp"
 #include "posenc/core/scratch.hpp"
+#include "posenc/core/worker_marks.hpp"
 
 namespace posenc_kernels {
 namespace {
@@ -49,31 +50,34 @@ void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
 
 /// What the workers of a call share beside the memory of the set's own.
 struct shared_memory {
-  std::uint64_t* marks;   ///< [workers], of their arguments
+  posenc::detail::worker_marks marks;
   attention_plan* plans;  ///< [workers][count]
   std::byte* rest;
   std::size_t bytes;  ///< before the rest
 
-  shared_memory(std::size_t count, std::size_t workers, void* memory) {
-    posenc::detail::scratch all =
-        memory == nullptr ? posenc::detail::scratch() : posenc::detail::scratch(memory);
-    marks = all.take<std::uint64_t>(workers);
-    plans = all.take<attention_plan>(workers, count);
+  shared_memory(std::size_t count, std::size_t workers, void* memory)
+      : shared_memory(
+            count, workers,
+            memory == nullptr ? posenc::detail::scratch() : posenc::detail::scratch(memory)) {}
+
+ private:
+  shared_memory(std::size_t count, std::size_t workers, posenc::detail::scratch all)
+      : marks(all, workers), plans(all.take<attention_plan>(workers, count)) {
     rest = all.take<std::byte>(0);
     bytes = all.bytes();
   }
 };
 
-/// Of equal arguments, and a worker.
-std::uint64_t mark_of(posenc1_attention const* attentions, std::size_t count,
-                      posenc1_worker const& worker, std::size_t index) noexcept {
-  std::uint64_t mark = 0x9e37'79b9'7f4a'7c15u;
+/// Of what equal workers are given, but for their indices.
+std::uint64_t hash_of(posenc1_attention const* attentions, std::size_t count,
+                      posenc1_worker const& worker) noexcept {
+  std::uint64_t hash = 0x9e37'79b9'7f4a'7c15u;
   auto const add = [&](auto const&... values) {
     auto const one = [&](auto const& value) {
       std::uint64_t bits = 0;
       std::memcpy(&bits, &value, sizeof value);
-      mark = (mark ^ bits) * 0xff51'afd7'ed55'8ccdu;
-      mark ^= mark >> 32;
+      hash = (hash ^ bits) * 0xff51'afd7'ed55'8ccdu;
+      hash ^= hash >> 32;
     };
     (one(values), ...);
   };
@@ -83,7 +87,7 @@ std::uint64_t mark_of(posenc1_attention const* attentions, std::size_t count,
   auto const cache = [&](posenc1_cache const& c) {
     add(c.data, c.format, c.token_stride, c.head_stride, c.slots, c.page_tokens, c.scales, c.scale);
   };
-  add(index, count, worker.count, worker.memory_bytes);
+  add(count, worker.count, worker.memory_bytes);
   for (auto const& a : std::span(attentions, count)) {
     heads(a.queries), heads(a.outputs), heads(a.keys), heads(a.values);
     cache(a.key_cache), cache(a.value_cache);
@@ -94,7 +98,7 @@ std::uint64_t mark_of(posenc1_attention const* attentions, std::size_t count,
         a.profiles.profiles, a.profiles.rank, a.profiles.extent, a.profiles.query_side, a.tau,
         a.temperature.scale);
   }
-  return mark | 1;
+  return hash;
 }
 
 /// One worker on its way through the barriers.
@@ -110,13 +114,12 @@ struct worker_on_the_way {
   }
   /// Leaves a mark, and finds out behind the first barrier whether all workers are here with equal
   /// arguments: before that, nothing else is in the memory, whose parts depend on their numbers.
-  void find_agreement(std::uint64_t* marks) {
-    marks[given.index] = mark_of(attentions, count, given, given.index);
+  void find_agreement(posenc::detail::worker_marks const& marks) {
+    auto const hash = hash_of(attentions, count, given);
+    marks.leave(given.index, hash);
     wait();
-    bool agree = true;
-    for (std::size_t i = 0; i < given.count; ++i)
-      agree = agree && marks[i] == mark_of(attentions, count, given, i);
-    if (!agree) marks[given.index] = 0;
+    bool const agree = marks.agree_on(hash);
+    if (!agree) marks.erase(given.index);
     require(agree, "posenc1_attend_as: workers must be ", given.count,
             ", with indices of their own and equal arguments without an error, got others");
   }
@@ -162,9 +165,10 @@ void attend_as(worker_on_the_way& self) {
   self.find_agreement(shared.marks);
   if (self.count == 0) return;
   struct unmarked {  // when it leaves
-    std::uint64_t& mark;
-    ~unmarked() { mark = 0; }
-  } const on_leaving{shared.marks[given.index]};
+    posenc::detail::worker_marks const& marks;
+    std::size_t index;
+    ~unmarked() { marks.erase(index); }
+  } const on_leaving{shared.marks, given.index};
   auto const memory = reinterpret_cast<std::uintptr_t>(given.memory);
   posenc::memory_range const used{memory, memory + given.memory_bytes};
   auto* const plans = shared.plans + given.index * self.count;

@@ -18,7 +18,11 @@
 #include "attention/same_results.hpp"
 #include "executors.hpp"
 #include "numbers.hpp"
-#include "posenc/posenc.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/core/executor.hpp"
+#include "posenc/core/storage.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -113,6 +117,33 @@ TEST(attention_call, of_a_rule_that_needs_whole_rows_too) {
   expect_same_bits(adaptive_temperature(), {.mask = mask::causal & mask::sliding_window(600)});
 }
 
+/// An engine's workspace has what the last call left in it, or anything.
+TEST(attention_call, finds_anything_in_its_memory) {
+  for (auto const& shape : {attention_sizes{1, 3000, 2, 1, 8, 8}, {70, 70, 2, 1, 8, 8}}) {
+    sequence one(shape), other(shape);
+    for (auto& x : other.x.q) x = -2 * x;
+    auto const of_one = one.expected(nope()).outputs, of_other = other.expected(nope()).outputs;
+    ASSERT_FALSE(numbers::same_bits(of_one, of_other));
+    auto const call = one.call(nope()), its = other.call(nope());
+    for (std::size_t const workers : {1u, 2u, 3u}) {
+      for (auto const before : {std::byte{0}, std::byte{0xff}}) {
+        std::vector<std::byte> memory(attention_bytes(call, workers), before);
+        executors::on_threads const pool{};
+        auto const expect = [&](char const* how, auto const& act) {
+          std::ranges::fill(one.outputs, 9.0f), std::ranges::fill(other.outputs, 9.0f);
+          act(call), act(its);
+          EXPECT_TRUE(numbers::same_bits(one.outputs, of_one)) << workers << how;
+          EXPECT_TRUE(numbers::same_bits(other.outputs, of_other)) << workers << how;
+        };
+        expect(" workers", [&](auto const& of) {
+          for (auto const& error : attend_on_threads(workers, of, memory)) EXPECT_EQ(error, "");
+        });
+        expect(" tasks", [&](auto const& of) { attend(tasks(workers, pool), of, memory); });
+      }
+    }
+  }
+}
+
 TEST(attention_call, serves_a_batch_of_sequences_of_their_own_lengths) {
   std::vector<sequence> all;
   for (std::size_t const keys : {1u, 700u, 4000u, 33u, 9000u})
@@ -144,6 +175,32 @@ TEST(attention_call, writes_records_and_outputs_of_other_types) {
     EXPECT_EQ(float(narrow[i]), float(bfloat16(expected.outputs[i])));
 }
 
+/// Also of rows that see nothing, whatever was there before.
+TEST(attention_call, writes_every_number_of_its_records) {
+  for (bool const some_see : {false, true}) {
+    sequence s({2, 600, 2, 1, 8, 8});
+    attention_options options{.query_positions = {-1, some_see ? 599 : -1}};
+    options.keep_scores = options.keep_weights = true;
+    auto const expected = s.expected(nope(), options);
+    std::vector<float> scores(expected.scores.size(), 9), weights(scores.size(), 9);
+    std::vector<double> log_sum_exp(4, 9);
+    auto const call =
+        s.call(nope(), options, {.log_sum_exp = log_sum_exp, .scores = scores, .weights = weights});
+    std::vector<std::byte> memory(attention_bytes(call, 2));
+    attend_on_threads(2, call, memory);
+    for (std::size_t const first : {0u, 1200u})  // of the first query, in each head
+      for (std::size_t i = first; i < first + 600; ++i) {
+        ASSERT_TRUE(is_masked(scores[i])) << i;
+        ASSERT_EQ(weights[i], 0) << i;
+      }
+    EXPECT_TRUE(is_masked(log_sum_exp[0]) && is_masked(log_sum_exp[1]));
+    EXPECT_TRUE(numbers::same_bits(scores, expected.scores));
+    EXPECT_TRUE(numbers::same_bits(weights, expected.weights));
+    EXPECT_TRUE(numbers::same_bits(log_sum_exp, expected.log_sum_exp));
+    EXPECT_TRUE(numbers::same_bits(s.outputs, expected.outputs));
+  }
+}
+
 TEST(attention_call, needs_memory_that_grows_with_ranges_alone) {
   auto const bytes = [](std::size_t queries, std::size_t keys, std::size_t workers) {
     std::vector<float> q(queries * 4 * 8), kv(keys * 8), to(q.size());
@@ -168,9 +225,18 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
   EXPECT_EQ(refusal(few, {}), "posenc: attention_call: outputs must be [2][2][8], got [1][2][8]");
   EXPECT_EQ(refusal(over, {}),
             "posenc: attention_call: outputs must not overlap queries, keys or values");
-  std::vector<float> scores(5);
-  EXPECT_EQ(refusal(s.to(), {.scores = scores}),
-            "posenc: attention_call: scores must have 12 numbers, or none, got 5");
+  std::vector<float> numbers(13);
+  std::vector<double> sums(5);
+  std::string const must = " numbers, or none, got ";
+  for (std::size_t const size : {1u, 11u, 13u}) {
+    auto const some = std::span(numbers).first(size);
+    auto const got = " must have 12" + must + std::to_string(size);
+    EXPECT_EQ(refusal(s.to(), {.scores = some}), "posenc: attention_call: scores" + got);
+    EXPECT_EQ(refusal(s.to(), {.weights = some}), "posenc: attention_call: weights" + got);
+  }
+  for (std::size_t const size : {1u, 3u, 5u})
+    EXPECT_EQ(refusal(s.to(), {.log_sum_exp = std::span(sums).first(size)}),
+              "posenc: attention_call: log_sum_exp must have 4" + must + std::to_string(size));
   auto const call = s.call(nope());
   std::vector<std::byte> memory(attention_bytes(call, 1) - 1);
   EXPECT_EQ(message_of([&] { attend(detail::one_task(), call, memory); }),
@@ -220,6 +286,71 @@ TEST(attention_workers, that_disagree_are_told_so) {
   }
   EXPECT_EQ(message_of([] { worker(2, 2, [] {}); }),
             "posenc: worker: index must be below count, got 2 of 2");
+}
+
+TEST(attention_workers, that_differ_in_one_number_are_told_so) {
+  sequence s({2, 3000, 4, 2, 8, 8});
+  auto const call = s.call(nope());
+  auto const before = s.outputs;
+  auto const expect = [&](char const* what, std::span<decltype(call)> others) {
+    std::vector<std::byte> memory(1 << 20);
+    executors::barrier barrier(2);
+    std::vector<std::string> errors(2);
+    on_threads(2, [&](std::size_t i) {
+      worker const self(i, 2, [&] { barrier.arrive_and_wait(); });
+      errors[i] = message_of([&] { attend(self, i == 0 ? std::span(&call, 1) : others, memory); });
+    });
+    for (auto const& error : errors)
+      EXPECT_EQ(error,
+                "posenc: attend: workers must be 2, with indices of their own and equal "
+                "arguments, got others")
+          << what;
+    EXPECT_EQ(s.outputs, before) << what;
+  };
+  std::pair<char const*, attention_sizes> const sizes[]{
+      {"queries", {1, 3000, 4, 2, 8, 8}},  {"keys", {2, 2999, 4, 2, 8, 8}},
+      {"heads", {2, 3000, 2, 2, 8, 8}},    {"kv_heads", {2, 3000, 4, 1, 8, 8}},
+      {"head_dim", {2, 3000, 4, 2, 4, 8}}, {"value_dim", {2, 3000, 4, 2, 8, 4}}};
+  for (auto const& [what, size] : sizes) {
+    sequence other(size);
+    auto const its = other.call(nope(), {.scale = call.given().scale});
+    expect(what, {&its, 1});
+  }
+  auto const scaled = s.call(nope(), {.scale = 0.5});
+  expect("scale", {&scaled, 1});
+  decltype(s.call(nope())) const twice[]{s.call(nope()), s.call(nope())};
+  expect("calls", twice);
+}
+
+/// One after another in one thread, so that a byte of two parts shows in marks or numbers.
+TEST(attention_workers, have_parts_of_the_memory_that_do_not_overlap) {
+  // Rows of ranges of which each is a line; panels; and rows that see nothing.
+  sequence ranges({1, 5000, 8, 2, 16, 16}), panels({70, 70, 2, 1, 16, 16}),
+      none({2, 0, 2, 1, 8, 8});
+  attention_options const at{.query_positions = {0, 1}};
+  decltype(ranges.call(nope()))
+      const calls[]{ranges.call(nope()), panels.call(nope()), none.call(nope(), at)};
+  for (std::size_t const workers : {1u, 8u, 9u, 64u}) {
+    for (std::size_t const first : {std::size_t{0}, workers - 1}) {  // takes every piece
+      for (auto* s : {&ranges, &panels, &none}) std::ranges::fill(s->outputs, 9.0f);
+      auto const bytes = attention_bytes(calls, workers);
+      std::vector<std::byte> memory(bytes + 64, std::byte{0xab});
+      detail::shared_memory const shared(detail::calls_of(calls), workers, memory.data());
+      for (std::size_t i = 0; i < workers; ++i) shared.mark(i);
+      shared.begin();
+      EXPECT_TRUE(shared.all_agree());
+      shared.work(first);
+      for (std::size_t i = 0; i < workers; ++i) shared.work(i);
+      EXPECT_TRUE(shared.all_agree()) << workers << " workers, of whom one wrote a mark";
+      for (std::size_t i = 0; i < workers; ++i) shared.unmark(i);
+      for (std::size_t i = 0; i < workers; ++i) shared.add_ranges(i, workers);
+      for (auto const* s : {&ranges, &panels})
+        EXPECT_TRUE(numbers::same_bits(s->outputs, s->expected(nope()).outputs)) << workers;
+      EXPECT_TRUE(numbers::same_bits(none.outputs, std::vector<float>(none.outputs.size())));
+      EXPECT_TRUE(std::ranges::all_of(std::span(memory).subspan(bytes),
+                                      [](std::byte b) { return b == std::byte{0xab}; }));
+    }
+  }
 }
 
 struct throws_amid {

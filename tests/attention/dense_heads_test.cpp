@@ -355,6 +355,38 @@ TEST(paged_attention, leaves_out_what_has_no_slot) {
   }
 }
 
+/// An engine has no page yet, or none of this sequence's: nothing is read.
+TEST(paged_attention, of_no_page_is_zero_and_all_is_recorded) {
+  constexpr std::size_t heads = 2, dim = 8;
+  for (std::size_t const keys : {1u, 5u, 700u}) {
+    for (std::size_t const queries : {1u, 3u, 40u}) {
+      slots const nowhere(keys, -1);
+      heads_view<float, in_pages> const none(nullptr, {0, 16, heads, dim}, nowhere);
+      auto const q = numbers::random<float>(queries * heads * dim, 2);
+      heads_view<float const> const of_q(q.data(), {queries, heads, dim});
+      attention_options const all{.mask = mask::full,
+                                  .query_positions = std::vector<int>(queries, 0)};
+      std::vector<float> outputs(q.size(), 9);
+      std::vector<float> scores(heads * queries * keys, 9), weights(scores.size(), 9);
+      std::vector<double> log_sum_exp(queries * heads, 9);
+      auto const expect_nothing = [&](auto const& results) {
+        EXPECT_EQ(results.outputs, std::vector<float>(q.size()));
+        EXPECT_TRUE(std::ranges::all_of(results.log_sum_exp, is_masked<double>));
+      };
+      expect_nothing(attention(of_q, none, none, nope(), all));
+      attention_call const call(of_q, none, none, heads_view<float>(outputs.data(), of_q.shape()),
+                                nope(), all,
+                                {.log_sum_exp = log_sum_exp, .scores = scores, .weights = weights});
+      std::vector<std::byte> memory(attention_bytes(call, 3), std::byte{0xff});
+      executors::on_threads const pool{};
+      attend(tasks(3, pool), call, memory);
+      expect_nothing(attention_result<float>{outputs, log_sum_exp, {}, {}});
+      EXPECT_TRUE(std::ranges::all_of(scores, is_masked<float>));
+      EXPECT_EQ(weights, std::vector<float>(weights.size()));
+    }
+  }
+}
+
 TEST(copied_heads, are_dense_and_in_the_type_that_is_computed_with) {
   std::vector<bfloat16> numbers;  // [heads][tokens][dim]
   for (int i = 0; i < 12; ++i) numbers.push_back(bfloat16(static_cast<float>(i)));

@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
@@ -149,8 +150,12 @@ TEST(mask, refuses_empty_windows_and_sequences_that_do_not_fit) {
             "posenc: mask: packed sequences must have fewer tokens than 2^" +
                 std::to_string(std::numeric_limits<std::size_t>::digits) + ", got " +
                 std::to_string(2 * half) + " and then 5");
-  EXPECT_EQ(message_of([&] { mask::packed(two).check(5, 6); }),
-            "posenc: mask: packed sequences must have all 5 queries and 6 keys, got 5 and 5");
+  // Too few and too many, of queries and of keys.
+  for (auto const& [queries, keys] : {std::pair(4u, 5u), {6u, 5u}, {5u, 4u}, {5u, 6u}, {0u, 5u}})
+    EXPECT_EQ(
+        message_of([&, queries = queries, keys = keys] { mask::packed(two).check(queries, keys); }),
+        "posenc: mask: packed sequences must have all " + std::to_string(queries) +
+            " queries and " + std::to_string(keys) + " keys, got 5 and 5");
   EXPECT_EQ(message_of([&] { mask::packed(two) & mask::packed(one); }),
             "posenc: mask: at most one of two masks may be packed");
 }
@@ -227,6 +232,10 @@ TEST(attention_arguments, options_that_do_not_fit_are_refused) {
             "posenc: attention: there must be one position for each of the 2 keys, got 3");
   EXPECT_EQ(refusal({2, 2, 4}, {3, 2, 4}, {3, 2, 4}, {.scale = 1e39}),
             "posenc: attention: scale must be finite, got 1e+39");
+  for (auto const& lengths : {std::vector<std::size_t>{1, 3}, {1}})
+    EXPECT_EQ(refusal({2, 2, 4}, {4, 2, 4}, {4, 2, 4}, {.mask = mask::packed(lengths)}),
+              "posenc: mask: packed sequences must have all 2 queries and 4 keys, got " +
+                  std::string(lengths.size() == 2 ? "4 and 4" : "1 and 1"));
   std::vector<float> const cells(12);
   given_mask const small(cells.data(), {2, 2, 3});
   EXPECT_EQ(refusal({2, 2, 4}, {4, 2, 4}, {4, 2, 4}, {.mask = mask::given(small)}),

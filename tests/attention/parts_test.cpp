@@ -118,6 +118,27 @@ TEST(attention_parts, of_which_the_first_are_not_seen) {
   }
 }
 
+// Parts that a packed sequence does not reach, whose keys are in no order.
+TEST(attention_parts, of_packed_sequences_whose_keys_do_not_rise) {
+  for (std::size_t const first : {10u, 512u, 1500u}) {
+    std::vector<std::int64_t> backwards;
+    for (std::size_t s = 0; s < 2000; ++s)
+      backwards.push_back(static_cast<std::int64_t>(s < first ? first - s : 2000 - s));
+    std::vector<std::size_t> const keys{first, 2000 - first};
+    for (std::size_t const queries : {1u, 3u, 70u}) {
+      std::vector<std::size_t> const lengths{queries, queries + 1};
+      std::vector<std::int64_t> at;
+      for (std::size_t t = 0; t < 2 * queries + 1; ++t)
+        at.push_back(static_cast<std::int64_t>(700 * t % 1900));
+      for (auto const& mask : {mask::full, mask::causal, mask::window(300, 20)})
+        expect_sinks({2 * queries + 1, 2000, 1, 1, 2, 2},
+                     {.mask = mask & mask::packed(lengths, keys),
+                      .query_positions = at,
+                      .key_positions = backwards});
+    }
+  }
+}
+
 /// Biases of each key, the same for all queries, or for those of even index.
 struct given {
   std::size_t queries, keys;

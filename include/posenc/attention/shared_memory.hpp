@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <span>
 
 #include "posenc/attention/block_attention.hpp"
@@ -13,6 +12,7 @@
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/scratch.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/worker_marks.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -23,39 +23,20 @@ class shared_memory {
 
  public:
   shared_memory(std::span<Call const> calls, std::size_t workers, void* memory = nullptr)
-      : calls_(calls), workers_(workers) {
-    scratch all = memory == nullptr ? scratch() : scratch(memory);
-    next_ = all.take<std::atomic<std::size_t>>(1);
-    marks_ = all.take<std::uint64_t>(workers);
-    ranges_ = all;
-    for (auto const& call : calls)
-      partial_rows<T>(all, call.ranges_kept() * call.rows(), call.given().value_dim);
-    std::size_t most = 0;
-    for (auto const& call : calls) {
-      scratch own;
-      block_attention<Call>(call, workers, own, {});
-      most = std::max(most, own.bytes());
-    }
-    own_bytes_ = most;
-    own_ = all.take<std::byte>(workers, most);
-    bytes_ = all.bytes();
-  }
+      : shared_memory(calls, workers, memory == nullptr ? scratch() : scratch(memory)) {}
 
   std::size_t bytes() const noexcept { return bytes_; }
-  void begin() const noexcept { ::new (next_) std::atomic<std::size_t>(0); }
+  /// Before any worker takes a piece.
+  void begin() const noexcept { next_->store(0, std::memory_order_relaxed); }
 
   /// A worker leaves a mark of its arguments, and finds those of the others.
-  void mark(std::size_t worker) const noexcept { marks_[worker] = mark_of(worker); }
-  void unmark(std::size_t worker) const noexcept { marks_[worker] = 0; }
-  bool all_agree() const noexcept {
-    for (std::size_t i = 0; i < workers_; ++i)
-      if (marks_[i] != mark_of(i)) return false;
-    return true;
-  }
+  void mark(std::size_t worker) const noexcept { marks_.leave(worker, hash_of_arguments()); }
+  void unmark(std::size_t worker) const noexcept { marks_.erase(worker); }
+  bool all_agree() const noexcept { return marks_.agree_on(hash_of_arguments()); }
 
   /// Takes pieces until none is left.
   void work(std::size_t worker) const {
-    std::size_t base = 0, next = (*next_)++;
+    std::size_t base = 0, next = take();
     auto ranges = ranges_;
     for (auto const& call : calls_) {
       partial_rows<T> const all(ranges, call.ranges_kept() * call.rows(), call.given().value_dim);
@@ -63,7 +44,7 @@ class shared_memory {
       if (next < base + pieces) {
         scratch own(own_ + worker * own_bytes_);
         block_attention<Call> block(call, workers_, own, all);
-        for (; next < base + pieces; next = (*next_)++)
+        for (; next < base + pieces; next = take())
           block.compute(call.work().piece(next - base, workers_));
       }
       base += pieces;
@@ -81,12 +62,32 @@ class shared_memory {
   }
 
  private:
-  std::uint64_t mark_of(std::size_t worker) const noexcept {
-    std::uint64_t mark = 0x9e37'79b9'7f4a'7c15u;
+  shared_memory(std::span<Call const> calls, std::size_t workers, scratch all)
+      : calls_(calls),
+        workers_(workers),
+        next_(all.take<shared_number>(1)),
+        marks_(all, workers),
+        ranges_(all) {
+    for (auto const& call : calls)
+      partial_rows<T>(all, call.ranges_kept() * call.rows(), call.given().value_dim);
+    std::size_t most = 0;
+    for (auto const& call : calls) {
+      scratch own;
+      block_attention<Call>(call, workers, own, {});
+      most = std::max(most, own.bytes());
+    }
+    own_bytes_ = most;
+    own_ = all.take<std::byte>(workers, most);
+    bytes_ = all.bytes();
+  }
+
+  std::size_t take() const noexcept { return next_->fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t hash_of_arguments() const noexcept {
+    std::uint64_t hash = 0x9e37'79b9'7f4a'7c15u;
     auto const add = [&](std::uint64_t x) {
-      mark = (mark ^ x) * 0xff51'afd7'ed55'8ccdu ^ mark >> 29;
+      hash = (hash ^ x) * 0xff51'afd7'ed55'8ccdu ^ hash >> 29;
     };
-    add(worker), add(workers_), add(calls_.size());
+    add(workers_);
     for (auto const& call : calls_) {
       auto const& given = call.given();
       for (auto const x : {given.queries, given.keys, given.heads, given.kv_heads, given.head_dim,
@@ -94,13 +95,13 @@ class shared_memory {
         add(x);
       add(bit_cast<std::uint64_t>(given.scale));
     }
-    return mark | 1;
+    return hash;
   }
 
   std::span<Call const> calls_;
   std::size_t workers_, own_bytes_ = 0, bytes_ = 0;
-  std::atomic<std::size_t>* next_;  // piece
-  std::uint64_t* marks_;
+  shared_number* next_;  // piece
+  worker_marks marks_;
   scratch ranges_;
   std::byte* own_;
 };
