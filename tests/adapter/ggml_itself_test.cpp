@@ -70,7 +70,12 @@ class ggml_op {
   std::vector<float> by_posenc() {
     std::memset(out_->data, 0xff, ggml_nbytes(out_));
     std::vector<std::byte> memory(posenc::ggml_flash_attention_bytes(*out_, 1));
-    EXPECT_TRUE(posenc::ggml_flash_attention(posenc::worker(0, 1, [] {}), *out_, memory));
+    struct {
+      int ith, nth;
+      std::size_t wsize;
+      void* wdata;
+    } const params{0, 1, memory.size(), memory.data()};
+    EXPECT_TRUE(posenc::ggml_flash_attention(params, *out_, [] {}));
     return outputs();
   }
 
