@@ -168,9 +168,18 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
   EXPECT_EQ(refusal(few, {}), "posenc: attention_call: outputs must be [2][2][8], got [1][2][8]");
   EXPECT_EQ(refusal(over, {}),
             "posenc: attention_call: outputs must not overlap queries, keys or values");
-  std::vector<float> scores(5);
-  EXPECT_EQ(refusal(s.to(), {.scores = scores}),
-            "posenc: attention_call: scores must have 12 numbers, or none, got 5");
+  for (std::size_t const count : {5u, 11u, 13u, 100u}) {
+    std::vector<float> numbers(count);
+    auto const must = " must have 12 numbers, or none, got " + std::to_string(count);
+    EXPECT_EQ(refusal(s.to(), {.scores = numbers}), "posenc: attention_call: scores" + must);
+    EXPECT_EQ(refusal(s.to(), {.weights = numbers}), "posenc: attention_call: weights" + must);
+  }
+  for (std::size_t const count : {1u, 3u, 5u}) {
+    std::vector<double> sums(count);
+    EXPECT_EQ(refusal(s.to(), {.log_sum_exp = sums}),
+              "posenc: attention_call: log_sum_exp must have 4 numbers, or none, got " +
+                  std::to_string(count));
+  }
   auto const call = s.call(nope());
   std::vector<std::byte> memory(attention_bytes(call, 1) - 1);
   EXPECT_EQ(message_of([&] { attend(detail::one_task(), call, memory); }),
