@@ -473,7 +473,8 @@ typedef enum posenc1_temperature_rule {
   POSENC1_SSMAX = 3,             /**< scales[h] ln n + biases[h] of query head h */
   POSENC1_BY_POSITION = 4,       /**< 1 + scale ln(1 + floor((p + offset) / length)): Llama 4 with
                                   * an offset of 1, Ministral 3 with 0 */
-  POSENC1_ADAPTIVE = 5,          /**< by the entropy of the weights, as published in 2024 */
+  POSENC1_ADAPTIVE = 5,          /**< by the entropy of the weights, as published in 2024: within
+                                  * 2.6e-9 for each key, so within 2.6e-3 for a million */
   POSENC1_HALF_WEIGHT = 6,       /**< the least from 1 on where the largest weight is `scale` */
   POSENC1_CRITICAL = 7           /**< `scale` times the row's critical one, at least 1. Allocates a
                                   * copy of the row, as no other rule does */

@@ -19,8 +19,11 @@
 #include "executors.hpp"
 #include "numbers.hpp"
 #include "oracle/ggml_flash_attention.hpp"
+#include "posenc/attention/attention.hpp"
 #include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/decode/dot_products.hpp"
 #include "sanitized.hpp"
 
 namespace flash {
@@ -37,6 +40,19 @@ struct tensor {
   tensor* src[10];
   void* data;
 };
+
+// What an op of ggml's is given, and what an older one was.
+struct older_params {
+  int ith, nth;
+  std::size_t wsize;
+  void* wdata;
+};
+struct params : older_params {
+  bool use_ref = false;
+};
+params in_worker(std::size_t i, std::size_t workers, std::span<std::byte> memory) {
+  return {{static_cast<int>(i), static_cast<int>(workers), memory.size(), memory.data()}};
+}
 
 enum type { f32 = 0, f16 = 1, q4 = 2, q8 = 8, bf16 = 30 };
 struct block {
@@ -147,12 +163,15 @@ struct sizes {
   bool permuted = false, of_cache = true, v_is_view_of_k = false;
   // Broadcasts that ggml's op has and its tests have not.
   std::size_t batches_of_kv = 0, heads_of_mask = 1, batches_of_mask = 0;
+  int type_of_values = -1;  // or that of keys
 
+  int value_type() const { return type_of_values == -1 ? type : type_of_values; }
   friend std::ostream& operator<<(std::ostream& to, sizes const& s) {
     return to << "hsk " << s.hsk << " hsv " << s.hsv << " nh " << s.nh << " nr " << s.nr2 << ' '
               << s.nr3 << " kv " << s.kv << " nb " << s.nb << " mask " << s.mask << " sinks "
               << s.sinks << " max_bias " << s.max_bias << " cap " << s.logit_softcap << " type "
-              << s.type << " permuted " << s.permuted << " view " << s.v_is_view_of_k;
+              << s.type << ' ' << s.value_type() << " permuted " << s.permuted << " view "
+              << s.v_is_view_of_k;
   }
 };
 
@@ -177,8 +196,8 @@ struct op {
         k(pool_of(x.type), x.type, 64,
           {padded(x.hsk, x.type), x.kv, x.nh, or_else(x.batches_of_kv, x.nr3)}, x.of_cache,
           x.permuted),
-        v(pool_of(x.type), x.type, x.v_is_view_of_k ? 64 : 32 * 32 * 777,
-          {padded(x.hsv, x.type), x.kv, x.nh, or_else(x.batches_of_kv, x.nr3)}, x.of_cache,
+        v(pool_of(x.value_type()), x.value_type(), x.v_is_view_of_k ? 64 : 32 * 32 * 777,
+          {padded(x.hsv, x.value_type()), x.kv, x.nh, or_else(x.batches_of_kv, x.nr3)}, x.of_cache,
           x.permuted),
         m(pool_of_masks(), f16, 9 * x.nb,
           {x.kv, x.nb, x.heads_of_mask, or_else(x.batches_of_mask, x.nr3)}),
@@ -236,14 +255,14 @@ struct op {
 };
 
 // In the memory that the op asks for, on threads.
-bool run(op& x, std::size_t workers) {
+bool run(op& x, std::size_t workers, ggml_flash_attention_options const& options = {}) {
   std::vector<std::byte> whole(ggml_flash_attention_bytes(x.dst, workers) + 1);
   auto const memory = std::span(whole).subspan(1);  // at any address
   executors::barrier barrier(workers);
   std::vector<char> taken(workers);
   auto const act = [&](std::size_t i) {
-    worker const self(i, workers, [&] { barrier.arrive_and_wait(); });
-    taken[i] = ggml_flash_attention(self, x.dst, memory);
+    taken[i] = ggml_flash_attention(
+        in_worker(i, workers, memory), x.dst, [&] { barrier.arrive_and_wait(); }, options);
   };
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(act, i);
@@ -272,6 +291,7 @@ struct row_errors {
 void is_the_formula(sizes const& size, std::size_t most_rows, row_errors& all,
                     std::size_t workers = 1) {
   op x(size);
+  ASSERT_TRUE(ggml_flash_attention_refusal(x.dst) == nullptr) << size;
   ASSERT_TRUE(run(x, workers)) << size;
   for (auto const y : x.outputs) ASSERT_TRUE(is_finite(static_cast<double>(y))) << size;
   auto const formula = x.formula();
@@ -436,6 +456,58 @@ TEST(ggml_flash_attention, may_have_more_queries_than_keys) {
     is_the_formula({32, 32, 2, 2, 2, 7, 40, mask, false, 0, 0, bf16}, 1000, errors);
 }
 
+TEST(ggml_flash_attention, takes_keys_of_one_type_and_values_of_another) {
+  row_errors errors;
+  for (int const keys : {f32, f16, bf16, q8, q4}) {
+    for (int const values : {f32, f16, bf16, q8, q4}) {
+      for (std::size_t const queries : {1u, 3u, 40u}) {
+        sizes x{64, 64, 2, 2, 1, 600, queries, true, true, 0, 0, keys};
+        x.type_of_values = values;
+        is_the_formula(x, 20, errors);
+      }
+    }
+  }
+  EXPECT_LE(errors.average(), 4e-7);
+}
+
+// As attention() with views of q8_0 whose codes are multiplied where the CPU can, bit for bit.
+TEST(ggml_flash_attention, multiplies_codes_where_that_is_asked_for) {
+  for (std::size_t const queries : {1u, 2u, 40u}) {
+    sizes const size{128, 64, 2, 2, 1, 700, queries, false, false, 0, 0, q8};
+    op exact(size), rounded(size);
+    ASSERT_TRUE(run(exact, 1));
+    for (std::size_t const workers : {1u, 3u}) {
+      ASSERT_TRUE(run(rounded, workers, {.dot_products = true}));
+      auto const heads = [&](tensor const& t) {
+        return heads_view(
+            dot_products(posenc::q8_0()), static_cast<std::byte const*>(t.data),
+            {static_cast<std::size_t>(t.ne[1]), 2, static_cast<std::size_t>(t.ne[0])},
+            {static_cast<std::ptrdiff_t>(t.nb[1]), static_cast<std::ptrdiff_t>(t.nb[2])});
+      };
+      heads_view const q(static_cast<float const*>(rounded.q.t.data), {queries, 4, 128},
+                         {128, static_cast<std::ptrdiff_t>(128 * queries)});
+      auto const expected =
+          attention(q, heads(rounded.k.t), heads(rounded.v.t), nope(),
+                    {.mask = mask::full, .scale = static_cast<double>(rounded.scale())})
+              .outputs;
+      EXPECT_TRUE(numbers::same_bits(rounded.outputs, expected)) << size << ' ' << workers;
+    }
+    bool const is_rounded = detail::multiplies_bytes && queries < 3;
+    EXPECT_EQ(numbers::same_bits(rounded.outputs, exact.outputs), !is_rounded) << size;
+  }
+}
+
+TEST(ggml_flash_attention, leaves_ggmls_reference_run_to_ggml) {
+  op x({64, 64, 2, 2, 1, 100, 1, true, false, 0, 0, f16});
+  std::vector<std::byte> memory(ggml_flash_attention_bytes(x.dst, 1));
+  auto given = in_worker(0, 1, memory);
+  given.use_ref = true;
+  EXPECT_FALSE(ggml_flash_attention(given, x.dst, [] {}));
+  for (auto const y : x.outputs) EXPECT_FALSE(is_finite(static_cast<double>(y)));
+  older_params const without = given;  // of a ggml that has no such run
+  EXPECT_TRUE(ggml_flash_attention(without, x.dst, [] {}));
+}
+
 TEST(ggml_flash_attention, has_the_same_bits_on_any_threads) {
   for (sizes const& x : {sizes{64, 64, 2, 4, 1, 1500, 1, true, true, 0, 0, q8},
                          {64, 40, 2, 2, 3, 700, 3, true, false, 8, 10, f16},
@@ -451,50 +523,72 @@ TEST(ggml_flash_attention, has_the_same_bits_on_any_threads) {
   }
 }
 
-TEST(ggml_flash_attention, leaves_to_the_engine_what_it_cannot_do) {
+TEST(ggml_flash_attention, leaves_to_the_engine_what_it_cannot_do_and_says_why) {
   auto const is_left = [](auto const& change, char const* why) {
     op x({64, 64, 2, 4, 2, 100, 3, true, true, 8, 0, f16});
     std::vector<std::byte> memory(ggml_flash_attention_bytes(x.dst, 1) + 1000);
     change(x, memory);
     bool waited = false;
-    worker const self(0, 1, [&] { waited = true; });
-    EXPECT_FALSE(ggml_flash_attention(self, x.dst, memory)) << why;
+    EXPECT_FALSE(ggml_flash_attention(in_worker(0, 1, memory), x.dst, [&] { waited = true; }))
+        << why;
     EXPECT_FALSE(waited) << why;
     for (auto const y : x.outputs) EXPECT_FALSE(is_finite(static_cast<double>(y))) << why;
   };
+  char const* must = nullptr;
   auto const of_op = [&](char const* why, auto const& change) {
     is_left(
         [&](op& x, auto&) {
+          EXPECT_EQ(ggml_flash_attention_refusal(x.dst), nullptr);
           change(x);
+          EXPECT_STREQ(ggml_flash_attention_refusal(x.dst), must) << why;
           EXPECT_EQ(ggml_flash_attention_bytes(x.dst, 1), 0) << why;
         },
         why);
   };
+  must = "keys and values must be f32, f16, bf16, q8_0 or q4_0, with rows without gaps";
   of_op("another type of keys", [](op& x) { x.k.t.type = 3; });
-  of_op("another type of values than of keys", [](op& x) { x.v.t.type = bf16; });
+  of_op("another type of values", [](op& x) { x.v.t.type = 3; });
+  of_op("rows with gaps", [](op& x) { x.k.t.nb[0] = 4; });
+  of_op("no key", [](op& x) { x.k.t.ne[1] = x.v.t.ne[1] = 0; });
+  of_op("no memory of values", [](op& x) { x.v.t.data = nullptr; });
+  must = "outputs and queries must be f32, with rows without gaps";
   of_op("queries are not f32", [](op& x) { x.q.t.type = f16; });
   of_op("outputs are not f32", [](op& x) { x.dst.type = f16; });
-  of_op("rows with gaps", [](op& x) { x.k.t.nb[0] = 4; });
   of_op("strides that are no multiple of a number", [](op& x) { x.q.t.nb[1] += 2; });
+  must = "outputs must be {value_dim, heads, queries, batches}, dense";
   of_op("outputs with gaps", [](op& x) { x.dst.nb[2] += 4; });
   of_op("outputs of another shape", [](op& x) { x.dst.ne[1] = 7; });
+  must =
+      "keys must have the queries' head_dim, values as many tokens and heads as keys, and their "
+      "heads and batches must divide the queries'";
   of_op("keys of another head_dim", [](op& x) { x.k.t.ne[0] = 32; });
   of_op("fewer values than keys", [](op& x) { x.v.t.ne[1] = 50; });
   of_op("values of other heads than keys", [](op& x) { x.v.t.ne[2] = 1; });
   of_op("kv heads that do not divide heads", [](op& x) { x.k.t.ne[2] = x.v.t.ne[2] = 3; });
-  of_op("batches that do not divide", [](op& x) { x.k.t.ne[3] = 3; });
-  of_op("no key", [](op& x) { x.k.t.ne[1] = x.v.t.ne[1] = 0; });
+  of_op("batches of keys that do not divide", [](op& x) { x.k.t.ne[3] = 3; });
+  of_op("batches of values that do not divide", [](op& x) { x.v.t.ne[3] = 3; });
+  must = "a mask must be f16, with a cell for each key and query, of one head or of all";
   of_op("a mask of floats", [](op& x) { x.m.t.type = f32; });
   of_op("a mask of fewer keys", [](op& x) { x.m.t.ne[0] = 99; });
   of_op("a mask of fewer queries", [](op& x) { x.m.t.ne[1] = 2; });
   of_op("a mask of some heads", [](op& x) { x.m.t.ne[2] = 2; });
+  of_op("a mask of other batches", [](op& x) { x.m.t.ne[3] = 3; });
+  must = "sinks must be f32, one for each head";
   of_op("sinks of fewer heads", [](op& x) { x.s.ne[0] = 7; });
+  of_op("sinks of more heads", [](op& x) { x.s.ne[0] = 9; });
   of_op("sinks of halves", [](op& x) { x.s.type = f16; });
-  of_op("no memory of values", [](op& x) { x.v.t.data = nullptr; });
-  of_op("no values", [](op& x) { x.dst.src[2] = nullptr; });
+  must = "outputs must not overlap queries, keys or values";
   of_op("outputs over queries", [](op& x) { x.q.t.data = x.outputs.data() + 100; });
+  of_op("outputs over keys", [](op& x) { x.k.t.data = x.outputs.data() + 100; });
+  of_op("outputs over values", [](op& x) { x.v.t.data = x.outputs.data() + 100; });
+  must = "scale, max_bias and logit_softcap must be finite, and max_bias not negative";
   for (int const i : {0, 1, 2}) of_op("no number", [=](op& x) { x.dst.op_params[i] = 0x7f800000; });
-  of_op("a negative bias", [](op& x) { x.dst.op_params[1] ^= std::int32_t{1} << 31; });
+  for (auto const max_bias : {-8.0f, -0.5f, -0x1p-120f})
+    of_op("a negative bias",
+          [=](op& x) { x.dst.op_params[1] = std::bit_cast<std::int32_t>(max_bias); });
+  must = "there must be queries, keys and values";
+  for (std::size_t const i : {0u, 1u, 2u})
+    of_op("one is missing", [=](op& x) { x.dst.src[i] = nullptr; });
   for (std::size_t const bytes : {128u, 1000u})
     is_left(
         [=](op& x, auto& memory) {

@@ -26,7 +26,7 @@ struct releases {
 };
 
 struct op_case {
-  ggml_type type;
+  ggml_type type, type_of_values;
   std::int64_t dims, keys, queries, kv_heads, group, batches;
   bool has_mask, has_sinks;
   float max_bias, logit_softcap;
@@ -48,7 +48,7 @@ class ggml_op {
     };
     auto *const q = tensor(GGML_TYPE_F32, c.queries, heads),
                 *const k = tensor(c.type, c.keys, c.kv_heads),
-                *const v = tensor(c.type, c.keys, c.kv_heads);
+                *const v = tensor(c.type_of_values, c.keys, c.kv_heads);
     auto* const mask =
         c.has_mask ? leaf(ggml_new_tensor_4d(ctx, GGML_TYPE_F16, c.keys, c.queries, 1, c.batches))
                    : nullptr;
@@ -70,7 +70,12 @@ class ggml_op {
   std::vector<float> by_posenc() {
     std::memset(out_->data, 0xff, ggml_nbytes(out_));
     std::vector<std::byte> memory(posenc::ggml_flash_attention_bytes(*out_, 1));
-    EXPECT_TRUE(posenc::ggml_flash_attention(posenc::worker(0, 1, [] {}), *out_, memory));
+    struct {
+      int ith, nth;
+      std::size_t wsize;
+      void* wdata;
+    } const params{0, 1, memory.size(), memory.data()};
+    EXPECT_TRUE(posenc::ggml_flash_attention(params, *out_, [] {}));
     return outputs();
   }
 
@@ -111,23 +116,35 @@ class ggml_op {
 
 // As far apart as ggml's own tests let backends be: a normalised square error of 5e-4. ggml sums
 // halves in half, and multiplies keys of q8_0 and q4_0 with queries of q8_0.
+void is_that_of_ggml(op_case const& c) {
+  ggml_op op(c);
+  auto const expected = op.by_ggml(), actual = op.by_posenc();
+  double off = 0, all = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    auto const x = static_cast<double>(expected[i]), y = static_cast<double>(actual[i]);
+    off += (x - y) * (x - y), all += x * x;
+  }
+  EXPECT_LE(off, 5e-4 * all) << ggml_type_name(c.type) << " and "
+                             << ggml_type_name(c.type_of_values) << ", " << c.queries
+                             << " queries, bias " << c.max_bias << ", cap " << c.logit_softcap;
+}
+
+constexpr ggml_type types[]{GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0,
+                            GGML_TYPE_Q4_0};
+
 TEST(ggml_flash_attention, is_that_of_ggml) {
-  for (auto const type :
-       {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0, GGML_TYPE_Q4_0})
+  for (auto const type : types)
     for (std::int64_t const queries : {1, 3, 33})
-      for (int rules = 0; rules < 6; ++rules) {
-        float const max_bias = rules == 3 || rules == 5 ? 8 : 0, cap = rules > 3 ? 10 : 0;
-        ggml_op op(
-            {type, 64, 113, queries, 2, 4, 1 + rules % 2, rules > 0, rules == 2, max_bias, cap});
-        auto const expected = op.by_ggml(), actual = op.by_posenc();
-        double off = 0, all = 0;
-        for (std::size_t i = 0; i < expected.size(); ++i) {
-          auto const x = static_cast<double>(expected[i]), y = static_cast<double>(actual[i]);
-          off += (x - y) * (x - y), all += x * x;
-        }
-        EXPECT_LE(off, 5e-4 * all)
-            << ggml_type_name(type) << ", " << queries << " queries, rules " << rules;
-      }
+      for (int rules = 0; rules < 6; ++rules)
+        is_that_of_ggml({type, type, 64, 113, queries, 2, 4, 1 + rules % 2, rules > 0, rules == 2,
+                         rules == 3 || rules == 5 ? 8.0f : 0, rules > 3 ? 10.0f : 0});
+}
+
+TEST(ggml_flash_attention, is_that_of_ggml_with_values_of_another_type) {
+  for (auto const keys : types)
+    for (auto const values : types)
+      for (std::int64_t const queries : {1, 33})
+        is_that_of_ggml({keys, values, 64, 113, queries, 2, 4, 1, true, false, 0, 0});
 }
 
 }  // namespace

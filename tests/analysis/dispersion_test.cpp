@@ -139,7 +139,7 @@ TEST(dispersion, of_scores_is_that_of_their_softmax) {
   EXPECT_EQ(found.spread, high - low);
   EXPECT_NEAR(found.entropy, oracle::entropy(oracle::softmax(scores)), 1e-12);
   EXPECT_GT(found.inverse_temperature, 1);
-  // The published beta has its entropy with 1e-9 in it: 3e-9 of beta.
+  // The published beta has its entropy with 1e-9 in it: up to 3e-9 of beta for each key.
   auto const error = 2 * found.spread * 3e-9 * 200;
   EXPECT_NEAR(found.largest, std::ranges::max(weights), error);
   EXPECT_NEAR(found.smallest, std::ranges::min(weights), error);

@@ -16,7 +16,9 @@
 
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "posenc/attention/attention.hpp"
 #include "posenc/attention/mask.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "rejects.hpp"
 
@@ -343,6 +345,40 @@ TEST(given_mask, equals_the_same_memory_seen_in_the_same_way) {
   EXPECT_NE(mask, given_mask(cells.data(), {2, 1, 5}, {6}));
   EXPECT_NE(mask, given_mask(cells.data(), {2, 1, 4}, {5}));
   EXPECT_NE(mask, given_mask(reinterpret_cast<unsigned char const*>(cells.data()), {2, 1, 5}));
+}
+
+/// Where all keys of a row have a very low bias, sums are rounded to floats: to multiples of 2^-8
+/// near -65504, so that a score is off by half of that, and a weight by twice as much of itself;
+/// near -1e9 to multiples of 64, and all weights are equal.
+TEST(given_mask, rounds_scores_where_all_biases_of_a_row_are_very_low) {
+  constexpr std::size_t keys = 40, dims = 8;
+  auto const q = numbers::random<float>(dims), k = numbers::random<float>(keys * dims, 2);
+  std::vector<float> const v(keys, 1.0f);
+  heads_view const of_q(q.data(), {1, 1, dims}), of_k(k.data(), {keys, 1, dims});
+  heads_view const of_v(v.data(), {keys, 1, 1});
+  auto const weights_with = [&](float bias) {
+    std::vector<float> const cells(keys, bias);
+    given_mask const given(cells.data(), {1, 1, keys});
+    return attention(of_q, of_k, of_v, nope(),
+                     {.mask = mask::given(given), .scale = 4.0, .keep_weights = true})
+        .weights;
+  };
+  std::vector<double> exact;
+  double sum = 0;
+  for (std::size_t s = 0; s < keys; ++s) {
+    double score = 0;
+    for (std::size_t i = 0; i < dims; ++i)
+      score += 4 * static_cast<double>(q[i]) * static_cast<double>(k[s * dims + i]);
+    exact.push_back(std::exp(score)), sum += exact.back();
+  }
+  auto const low = weights_with(-65504), lowest = weights_with(-1e9f);
+  double most = 0;
+  for (std::size_t s = 0; s < keys; ++s) {
+    most = std::max(most, std::abs(static_cast<double>(low[s]) / (exact[s] / sum) - 1));
+    EXPECT_EQ(lowest[s], 1.0f / keys);
+  }
+  EXPECT_LE(most, std::expm1(0x1p-8) + 1e-5);
+  EXPECT_GT(most, 1e-4);
 }
 
 }  // namespace

@@ -88,6 +88,30 @@ DECLARATION = re.compile(
     r"|private|std::\w+(<[^;=]*>)? (const )?\w+|[\w:<>, ]+ const [\w\[]"
     r"|(double|float|int|bool|Eigen::\w+|\w+_type|char|unsigned|T|std::size_t|std::int64_t) \w)")
 
+# Two names beside one another, as in `integers kind[2];` or `number x(0), *y;`: a type and what is declared.
+NAMES = re.compile(r"(?!(else|delete|throw|goto|case|new)\b)[\w:]+(<.*>)?(::\w+)*( const)?( |[*&]+ | [*&]+)[*&]?\w+ ?([;,=\[({]|$)")
+
+
+def in_types(code):
+    """The places of members: (first, last) of what stands between the braces of each class, struct, union or enum, and not in its functions."""
+    found, open_braces, first, head = [], [], 0, 0
+    for i, letter in enumerate(code):
+        if letter == "{":
+            before, less = code[head:i], None
+            while before != less:  # no `class` of template <class T>
+                before, less = re.sub(r"<[^<>]*>", "", before), before
+            if open_braces and open_braces[-1]:
+                found.append((first, i))
+            open_braces.append(bool(re.search(r"\b(struct|class|union|enum)\b", before)))
+            first = i + 1
+        elif letter == "}" and open_braces:
+            if open_braces.pop():
+                found.append((first, i))
+            first = i + 1
+        if letter in "{};":
+            head = i + 1
+    return found
+
 
 def sites(text):
     """All places to change: (kind, first, last, alternatives)."""
@@ -103,11 +127,11 @@ def sites(text):
             found.append(("comparison", m.start(), m.end(), others[m.group()]))
     for m in re.finditer(r"(?<=[\w\)\]}\0>] )(&&|\|\|)(?=[ \n])", code):
         found.append(("logic", m.start(), m.end(), ["||" if m.group() == "&&" else "&&"]))
-    for m in re.finditer(r"(?<![\w.\0'])(0x[0-9a-fA-F']+|\d[\d']*\.?[\d']*(?:[eE][-+]?\d+)?f?)(?![\w.])", code):
+    for m in re.finditer(r"(?<![\w.\0'])((?:0x[0-9a-fA-F']+|\d[\d']*)[uUlLzZ]*|\d[\d']*\.?[\d']*(?:[eE][-+]?\d+)?f?)(?![\w.'])", code):
         number = m.group()
         is_float = "." in number or ("e" in number.lower() and not number.startswith("0x"))
         suffix = ".0f" if is_float and number.endswith("f") else ".0" if is_float else ""
-        doubled = [] if re.fullmatch(r"0(\.0*)?f?|0x0+", number) else [f"({number} * 2{suffix})"]
+        doubled = [] if re.fullmatch(r"(0|0x0+)[uUlLzZ]*|0\.0*f?", number) else [f"({number} * 2{suffix})"]
         found.append(("constant", m.start(), m.end(), [f"({number} + 1{suffix})", f"({number} - 1{suffix})"] + doubled))
     for m in re.finditer(r"\b(cos|sin)\b", code):
         found.append(("cos_sin", m.start(), m.end(), ["sin" if m.group() == "cos" else "cos"]))
@@ -117,13 +141,15 @@ def sites(text):
         found.append(("max_min", m.start(), m.end(), ["min" if m.group() == "max" else "max"]))
     for m in re.finditer(r"(?<=\n)(\s+if )\((?!constexpr)[^\n\0]*\) return\b", code):
         found.append(("return", m.end(1) + 1, m.end(1) + 1, ["((void)0, true) || "]))
+    members = in_types(code)
     position, before = 0, ""
     for line in code.split("\n"):
         statement = line.strip("\0 ")
         if (statement.endswith(";") and line.startswith("  ") and before.endswith((";", "{", "}", ")", "else")) and
                 re.match(r"^[\w:\(\*\+\[\-]", statement) and not DECLARATION.match(statement) and
                 statement.count("(") == statement.count(")") and statement.count("{") == statement.count("}") and
-                not re.match(r"[\w:<>, \*&]+ \w+(\{.*\})?;$", statement)):
+                not re.match(r"[\w:<>, \*&]+ \w+(\{.*\})?;$", statement) and not NAMES.match(statement) and
+                not any(first <= position < last for first, last in members)):
             first = position + len(line) - len(line.lstrip(" "))
             found.append(("statement", first, position + len(line.rstrip("\0 ")), [";"]))
         if statement:

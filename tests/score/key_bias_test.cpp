@@ -129,6 +129,32 @@ TEST(key_bias, adds_the_product_of_the_query_with_the_rotated_bias) {
   is_right<halves, double>(geometric(264, 1e4), 264, rotary_block::first(), counted(60, 80));
 }
 
+/// A bias of -1 or 1 in one dim, 0 in all others: in a pair, in a pair that no frequency turns,
+/// outside of the rotary block.
+TEST(key_bias, of_one_dim_alone_counts) {
+  auto const f = truncated(geometric(12, 1e2), 0.5);
+  std::vector<std::int64_t> const keys{0, 1, 2, 3, 7, -5, 1000};
+  auto const query = numbers::random<double>(16, 9);
+  auto const check = [&]<class Layout>(Layout) {
+    for (std::size_t i = 0; i < 32; ++i) {
+      auto const dim = i / 2;
+      std::vector<float> b(16);
+      b[dim] = i % 2 == 0 ? -1 : 1;
+      auto const actual = rows::adjusted(key_bias<Layout>(b, 1, 1, f, rotary_block::from(3)),
+                                         std::vector<double>(keys.size()), 0, 0, keys, query);
+      for (std::size_t s = 0; s < keys.size(); ++s) {
+        auto const at = static_cast<oracle::wide>(keys[s]);
+        auto const expected = static_cast<double>(product<Layout>(query, b, f, 3, &at, nullptr));
+        EXPECT_NEAR(actual[s], expected,
+                    tolerance_of<double>(query, b, 1, expected, static_cast<double>(keys[s])))
+            << "dim " << dim << ", key " << s;
+        EXPECT_NE(actual[s], 0) << "dim " << dim << ", key " << s;
+      }
+    }
+  };
+  check(halves()), check(interleaved());
+}
+
 TEST(key_bias, the_bits_of_a_row_do_not_depend_on_where_it_is_cut) {
   auto const f = geometric(32, 1e4);
   key_bias<halves> const e(bias_of(1, 32), 1, 1, f);

@@ -61,6 +61,14 @@ TEST(query_profiles, is_added_in_double_and_rounded_once) {
   }
 }
 
+TEST(query_profiles, may_be_one) {
+  query_profiles const e(std::vector<float>{0.5f, -0.25f, 2}, 1);
+  EXPECT_EQ(e.rank(), 1u);
+  EXPECT_EQ(e.extent(), 3u);
+  EXPECT_EQ(adjusted<double>(e, {1, 1, 1, 1}, 2, {2, 1, 0, -1}, {2}),
+            (std::vector<double>{2, 0.5, 5, 1}));
+}
+
 /// With what a call gives beside the query.
 struct with_side {
   query_profiles of;
@@ -93,6 +101,9 @@ TEST(query_profiles, refuses_what_does_not_fit) {
   query_profiles const e(std::vector<float>(8), 2);
   says("posenc: query_profiles: query_side must have 2 numbers per query and head, got 0",
        [&] { adjusted<float>(e, {0}, 0, {0}, {}); });
+  says("posenc: query_profiles: query_side must have 2 numbers per query and head, got 3", [&] {
+    adjusted<float>(e, {0}, 0, {0}, {1, 2, 3});
+  });
   says("posenc: query_profiles: there must be one position per key, got 2 positions for 1 keys",
        [&] {
          adjusted<float>(e, {0}, 0, {0, 1}, {1, 2});

@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "guarded_buffer.hpp"
 #include "numbers.hpp"
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/sites.hpp"
@@ -21,13 +23,36 @@
 
 namespace rows {
 
+/// Numbers that end where memory ends, if that can be had: who reads or writes beyond them stops
+/// the program. One object for each array of a call.
+class at_the_end_of_memory {
+ public:
+  /// A copy of the numbers, valid until the next call; or themselves.
+  template <class T>
+  std::span<T> put(std::vector<T>& numbers) {
+#if defined(__linux__)
+    if (memory_.holds(numbers.size() * sizeof(T)))
+      return {memory_.put(guarded_buffer::location::below_guard, numbers), numbers.size()};
+#endif
+    return numbers;
+  }
+
+ private:
+#if defined(__linux__)
+  guarded_buffer memory_;
+#endif
+};
+
 template <class T, posenc::acts_on_scores E>
 std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head,
-                        std::int64_t query_position, std::vector<std::int64_t> const& key_positions,
-                        std::type_identity_t<std::vector<T>> const& query = {}) {
+                        std::int64_t query_position, std::vector<std::int64_t> key_positions,
+                        std::type_identity_t<std::vector<T>> query = {}) {
+  thread_local at_the_end_of_memory of_scores, of_keys, of_query;
+  std::span const row = of_scores.put(scores);
   posenc::adjust_scores(encoding,
-                        posenc::score_row<T>{scores, head, query_position, key_positions, query});
-  return scores;
+                        posenc::score_row<T>{row, head, query_position, of_keys.put(key_positions),
+                                             of_query.put(query)});
+  return {row.begin(), row.end()};
 }
 
 /// What is added to a score of 0.

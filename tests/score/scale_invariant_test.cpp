@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numbers>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "laws/score_laws.hpp"
@@ -122,6 +123,16 @@ TEST(scale_invariant, leaves_masked_scores_masked_and_keeps_NaN) {
   EXPECT_FALSE(is_finite(after[1]));
 }
 
+/// Rows of any length, whose scores and positions end where memory ends (rows::adjusted).
+TEST(scale_invariant, reads_no_position_beyond_the_last) {
+  for (std::size_t count = 1; count < 20; ++count) {
+    std::vector<std::int64_t> const keys(count, -3);
+    auto const actual = rows::adjusted(scale_invariant(3), std::vector<double>(count), 0, 0, keys);
+    EXPECT_TRUE(numbers::same_bits(actual, std::vector(count, actual[0]))) << count;
+    EXPECT_NEAR(actual[0], -2 * std::log(2), 40 * u);
+  }
+}
+
 TEST(scale_invariant, pulls_gradients_back_by_a) {
   numbers::in_float_and_double([&]<class T>() {
     auto const scores = numbers::random<T>(rows::keys.size()),
@@ -160,6 +171,17 @@ TEST(scale_invariant, bad_input_is_refused) {
             "posenc: scale_invariant: there must be one position per key, got 0 positions for 3 "
             "keys");
   EXPECT_EQ(scores, (std::vector<float>{1, 2, 3}));
+  for (std::size_t const positions : {0u, 2u, 4u}) {
+    auto d = scores;
+    std::vector<std::int64_t> const keys(positions);
+    EXPECT_EQ(message_of([&] {
+                scale_invariant().backward_scores(score_row<float const>{scores, 0, 0, keys, {}},
+                                                  std::span(d), {});
+              }),
+              "posenc: scale_invariant: there must be one position per key, got " +
+                  std::to_string(positions) + " positions for 3 keys");
+    EXPECT_EQ(d, scores);
+  }
 }
 
 TEST(scale_invariant, obeys_the_laws_of_its_site) {

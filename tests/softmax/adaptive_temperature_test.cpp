@@ -131,7 +131,7 @@ TEST(adaptive_temperature, the_published_rows_get_the_published_temperatures_and
   }
 }
 
-/// -sum p ln(p + 1e-9) is below -sum p ln p by 1e-9 per key.
+/// -sum p ln(p + 1e-9) is below -sum p ln p by 1e-9 for each key whose weight is far above 1e-9.
 TEST(adaptive_temperature, the_entropy_is_the_published_one_with_its_epsilon) {
   for (auto const& example : golden::adaptive_examples) {
     if (example.beta == 1) continue;
@@ -142,6 +142,54 @@ TEST(adaptive_temperature, the_entropy_is_the_published_one_with_its_epsilon) {
     EXPECT_NEAR(beta_of(entropy, 10'000'000), oracle::adaptive_beta(entropy - 0.01),
                 tolerance_of_beta(entropy, 0x1p-50))
         << entropy;
+}
+
+/// How far beta is off the published rule's, and how far the header says that it may be.
+struct distance_from_published {
+  double off, most, rounding;
+  bool is_even;  ///< each weight is at least 5e-10 keys
+};
+distance_from_published distance_of(std::vector<double> const& scores) {
+  auto const keys = static_cast<long double>(scores.size()), top = std::ranges::max(scores) + 0.0L;
+  long double sum = 0, entropy = 0, published = 0, most = 0, least = 1;
+  for (auto const x : scores) sum += std::exp(x - top);
+  for (auto const x : scores) {
+    auto const p = std::exp(x - top) / sum;
+    entropy -= p * std::log(p), published -= p * std::log(p + 1e-9L);
+    most += 2.53e-9L * std::min(1.0L, 5e-10L / p), least = std::min(least, p);
+  }
+  auto const h = static_cast<double>(entropy);
+  auto const rounding = tolerance_of_beta(h, tolerance::of_entropy(h, scores.size()));
+  return {std::abs(beta_of(scores) - oracle::adaptive_beta(static_cast<double>(published))),
+          static_cast<double>(most), rounding, least >= 5e-10L * keys};
+}
+
+/// `peaked` scores of `height`, all others within 1 of 0.
+std::vector<double> peaked_row(std::size_t keys, std::size_t peaked, double height) {
+  auto scores = numbers::random<double>(keys, 5);
+  for (std::size_t s = 0; s < std::min(keys, peaked); ++s) scores[s] += height;
+  return scores;
+}
+
+TEST(adaptive_temperature, is_as_far_off_the_published_one_as_the_header_says_and_no_farther) {
+  auto const check = [](std::vector<double> const& scores, char const* what) {
+    auto const [off, most, rounding, is_even] = distance_of(scores);
+    EXPECT_LE(off, most + rounding) << what << ' ' << scores.size();
+    EXPECT_TRUE(!is_even || off <= 3e-9 + rounding) << what << ' ' << scores.size();
+  };
+  for (std::size_t const keys : {1u, 2u, 3u, 17u, 381u, 1000u, 5000u}) {
+    check(std::vector<double>(keys), "equal scores");
+    for (std::size_t const peaked : {1u, 4u, 60u, 300u})
+      for (double const height : {0.0, 3.0, 8.0, 12.0, 16.0, 20.0, 40.0, 700.0})
+        check(peaked_row(keys, peaked, height), "peaked");
+  }
+  check(std::vector<double>(44'000), "equal scores");
+  EXPECT_TRUE(distance_of(std::vector<double>(44'000)).is_even);
+  std::vector<double> few_of_a_million(1'000'000);
+  std::fill_n(few_of_a_million.begin(), 379, 40.0);
+  auto const far = distance_of(few_of_a_million);
+  EXPECT_LE(far.off, 2.53e-3 + far.rounding);
+  EXPECT_GT(far.off, 2.4e-3);
 }
 
 TEST(adaptive_temperature,

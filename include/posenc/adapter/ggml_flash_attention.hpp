@@ -23,51 +23,57 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// The op with keys and values of F.
-template <class F, class Tensor>
+/// The op.
+template <class Tensor>
 class ggml_attention {
-  using view = heads_view<F const>;
-  using call =
-      attention_call<heads_view<float const>, view, view, heads_view<float>, ggml_attention_rules>;
+  using call = attention_call<heads_view<float const>, ggml_cache_heads, ggml_cache_heads,
+                              heads_view<float>, ggml_attention_rules>;
 
  public:
-  explicit ggml_attention(Tensor const& dst) noexcept
+  /// Precondition: dst has queries, keys and values.
+  explicit ggml_attention(Tensor const& dst, bool multiplies_codes = false) noexcept
       : dst_(dst),
         parameters_(ggml_attention_parameters::of(dst.op_params)),
         rules_(parameters_.logit_softcap,
-               sinks() == nullptr ? nullptr : static_cast<float const*>(sinks()->data)) {}
+               sinks() == nullptr ? nullptr : static_cast<float const*>(sinks()->data)),
+        multiplies_codes_(multiplies_codes) {}
 
-  /// Whether all is as ggml's op has it, and as attention can.
-  bool is_taken() const noexcept {
+  /// What is not as ggml's op has it, or as attention can; null if all is.
+  char const* refusal() const noexcept {
     auto const &q = this->q(), &k = *dst_.src[1], &v = *dst_.src[2];
     auto const divides = [](std::int64_t part, std::int64_t whole) { return whole % part == 0; };
-    if (!has_ggml_rows<float>(dst_) || !has_ggml_rows<float>(q) || !has_ggml_rows<F>(k) ||
-        !has_ggml_rows<F>(v) || !parameters_.are_usable())
-      return false;
+    if (!has_ggml_rows<float>(dst_) || !has_ggml_rows<float>(q))
+      return "outputs and queries must be f32, with rows without gaps";
+    if (!has_ggml_cache_rows(k) || !has_ggml_cache_rows(v))
+      return "keys and values must be f32, f16, bf16, q8_0 or q4_0, with rows without gaps";
+    if (!parameters_.are_usable())
+      return "scale, max_bias and logit_softcap must be finite, and max_bias not negative";
     if (k.ne[0] != q.ne[0] || v.ne[1] != k.ne[1] || v.ne[2] != k.ne[2] ||
         !divides(k.ne[2], q.ne[2]) || !divides(k.ne[3], q.ne[3]) || !divides(v.ne[3], q.ne[3]))
-      return false;
+      return "keys must have the queries' head_dim, values as many tokens and heads as keys, and "
+             "their heads and batches must divide the queries'";
     std::int64_t const ne[]{v.ne[0], q.ne[2], q.ne[1], q.ne[3]};
     auto dense = sizeof(float);
     for (std::size_t i = 0; i < 4; ++i) {
-      if (dst_.ne[i] != ne[i] || dst_.nb[i] != dense) return false;
+      if (dst_.ne[i] != ne[i] || dst_.nb[i] != dense)
+        return "outputs must be {value_dim, heads, queries, batches}, dense";
       dense *= static_cast<std::size_t>(ne[i]);
     }
     if (auto const* const m = cells())
       if (!has_ggml_rows<half>(*m) || m->ne[0] < k.ne[1] || m->ne[1] < q.ne[1] ||
           (m->ne[2] != 1 && m->ne[2] != q.ne[2]) || !divides(m->ne[3], q.ne[3]))
-        return false;
+        return "a mask must be f16, with a cell for each key and query, of one head or of all";
     if (auto const* const s = sinks())
-      if (!has_ggml_rows<float>(*s) || s->ne[0] != q.ne[2]) return false;
+      if (!has_ggml_rows<float>(*s) || s->ne[0] != q.ne[2])
+        return "sinks must be f32, one for each head";
     auto const to = ggml_bytes_of<float>(dst_);
-    auto const is_apart = [&](ggml_bytes const& x) {
-      return x.last <= to.first || to.last <= x.first;
-    };
-    return is_apart(ggml_bytes_of<float>(q)) && is_apart(ggml_bytes_of<F>(k)) &&
-           is_apart(ggml_bytes_of<F>(v));
+    if (!to.is_apart(ggml_bytes_of<float>(q)) || !to.is_apart(ggml_cache_bytes_of(k)) ||
+        !to.is_apart(ggml_cache_bytes_of(v)))
+      return "outputs must not overlap queries, keys or values";
+    return nullptr;
   }
 
-  /// That run needs. Precondition: is_taken.
+  /// That run needs. Precondition: it is not refused.
   std::size_t bytes(std::size_t workers) const {
     scratch of_all;
     places_in(of_all, workers);
@@ -81,7 +87,7 @@ class ggml_attention {
   }
 
   /// In one of the workers. False, in all of them and with nothing written, if memory is too small.
-  /// Precondition: is_taken.
+  /// Precondition: it is not refused.
   template <class Barrier>
   bool run(worker<Barrier> const& self, std::span<std::byte> memory) const {
     scratch counted, all(memory.data());
@@ -152,9 +158,12 @@ class ggml_attention {
       return batch / static_cast<std::size_t>(q().ne[3] / t.ne[3]);
     };
     auto const &k = *dst_.src[1], &v = *dst_.src[2];
-    ::new (at) call(ggml_heads_of<float const>(q(), batch), ggml_heads_of<F const>(k, of(k)),
-                    ggml_heads_of<F const>(v, of(v)), ggml_heads_of<float, 2>(dst_, batch), rules_,
-                    options, {positions, {}, true});
+    auto const cache = [&](Tensor const& t) {
+      return ggml_batch(t, of(t)).cache(static_cast<int>(t.type), multiplies_codes_);
+    };
+    ::new (at) call(ggml_batch(q(), batch).template floats<float const>(), cache(k), cache(v),
+                    ggml_batch(dst_, batch, 2).template floats<float>(), rules_, options,
+                    {positions, {}, true});
   }
 
   Tensor const& q() const noexcept { return *dst_.src[0]; }
@@ -171,72 +180,70 @@ class ggml_attention {
   Tensor const& dst_;
   ggml_attention_parameters parameters_;
   ggml_attention_rules rules_;
+  bool multiplies_codes_;
 };
-
-/// act(op) for the type of the op's keys and values; `otherwise` if it is not taken.
-template <class Tensor, class Result>
-Result with_ggml_attention(Tensor const& dst, Result otherwise, auto const& act) {
-  for (std::size_t i = 0; i < 3; ++i)
-    if (dst.src[i] == nullptr) return otherwise;
-  auto const with = [&]<class F>() {
-    ggml_attention<F, Tensor> const op(dst);
-    return op.is_taken() ? act(op) : otherwise;
-  };
-  switch (static_cast<int>(dst.src[1]->type)) {
-    case ggml_type_of<float>:
-      return with.template operator()<float>();
-    case ggml_type_of<half>:
-      return with.template operator()<half>();
-    case ggml_type_of<q4_0>:
-      return with.template operator()<q4_0>();
-    case ggml_type_of<q8_0>:
-      return with.template operator()<q8_0>();
-    case ggml_type_of<bfloat16>:
-      return with.template operator()<bfloat16>();
-    default:
-      return otherwise;
-  }
-}
 
 }  // namespace detail
 
-/// The bytes of memory that ggml_flash_attention needs for `workers` threads; 0 if it does not take
-/// the op: see there. For the plan of a graph, whose tensors have their memory already.
+/// What a caller may ask of the op.
+struct ggml_flash_attention_options {
+  /// Of keys and values of q8_0, decoding makes rounded products where the CPU multiplies codes:
+  /// see dot_products, which says how far they are off. This allocates.
+  bool dot_products = false;
+};
+
+/// Why the op of a tensor dst is left to the engine: what must hold and does not, in a sentence.
+/// Null if ggml_flash_attention takes it, given memory.
+///
+///     if (char const* const why = posenc::ggml_flash_attention_refusal(*dst)) puts(why);
 template <class Tensor>
-std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {
-  return detail::with_ggml_attention(dst, std::size_t{0},
-                                     [&](auto const& op) { return op.bytes(workers); });
+char const* ggml_flash_attention_refusal(Tensor const& dst) noexcept {
+  for (std::size_t i = 0; i < 3; ++i)
+    if (dst.src[i] == nullptr) return "there must be queries, keys and values";
+  return detail::ggml_attention<Tensor>(dst).refusal();
 }
 
-/// The op of a tensor dst, in one of the workers, all of which call it. An engine's op is then
+/// The bytes of memory that ggml_flash_attention needs for `workers` threads; 0 if it does not take
+/// the op: see ggml_flash_attention_refusal. For the plan of a graph, whose tensors have their
+/// memory already.
+template <class Tensor>
+std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {
+  if (ggml_flash_attention_refusal(dst) != nullptr) return 0;
+  return detail::ggml_attention<Tensor>(dst).bytes(workers);
+}
+
+/// The op of a tensor dst, in one of the threads, all of which call it. params: as
+/// ggml_compute_params, of which ith, nth, wdata and wsize are read, and use_ref if it is there.
+/// barrier(): waits for all threads. An engine's op is then
 ///
 ///     bool posenc_flash_attention(ggml_compute_params const* params, ggml_tensor const* dst) {
-///       auto const barrier = [&] { ggml_barrier(params->threadpool); };
-///       return posenc::ggml_flash_attention(
-///           posenc::worker(std::size_t(params->ith), std::size_t(params->nth), barrier), *dst,
-///           {static_cast<std::byte*>(params->wdata), params->wsize});
-///     }
-///     extern "C" std::size_t posenc_flash_attention_bytes(ggml_tensor const* dst, int threads) {
-///       return posenc::ggml_flash_attention_bytes(*dst, std::size_t(threads));
+///       return posenc::ggml_flash_attention(*params, *dst,
+///                                           [&] { ggml_barrier(params->threadpool); });
 ///     }
 ///
 /// and ggml_compute_forward_flash_attn_ext begins with
 ///
 ///     if (posenc_flash_attention(params, dst)) return;
 ///
-/// and ggml_graph_plan has MAX(cur, posenc_flash_attention_bytes(node, n_tasks)) for its node.
+/// and ggml_graph_plan asks for ggml_flash_attention_bytes: adapter/README.md, line by line.
 ///
-/// False, in every worker alike, with no barrier and no byte written, for what it leaves to the
-/// engine: keys or values that are not both f32, f16, bf16, q8_0 or q4_0; another mask than f16; a
-/// mask for some of the heads; rows with gaps; a bias, a scale or a cap that is not finite; memory
-/// that is too small. Else as ggml defines it: strides, GQA, broadcasts over batches, mask,
-/// max_bias, logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec changes
-/// nothing. Nothing is allocated, nor thrown but by the barrier.
-template <class Barrier, class Tensor>
-bool ggml_flash_attention(worker<Barrier> const& self, Tensor const& dst,
-                          std::span<std::byte> memory) {
-  return detail::with_ggml_attention(dst, false,
-                                     [&](auto const& op) { return op.run(self, memory); });
+/// False, in every thread alike, with no barrier and no byte written, for what it leaves to the
+/// engine: a run that is to be ggml's reference (use_ref); keys or values that are not f32, f16,
+/// bf16, q8_0 or q4_0, each of its own type; another mask than f16; a mask for some of the heads;
+/// rows with gaps; a bias, a scale or a cap that is not finite; memory that is too small. Else as
+/// ggml defines it: strides, GQA, MLA with values that are a view of keys, broadcasts over batches,
+/// mask, max_bias, logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec
+/// changes nothing. Nothing is allocated, unless options say so, nor thrown but by the barrier.
+template <class Params, class Tensor, class Barrier>
+bool ggml_flash_attention(Params const& params, Tensor const& dst, Barrier const& barrier,
+                          ggml_flash_attention_options const& options = {}) {
+  if constexpr (requires { params.use_ref; })
+    if (params.use_ref) return false;
+  if (ggml_flash_attention_refusal(dst) != nullptr) return false;
+  return detail::ggml_attention<Tensor>(dst, options.dot_products)
+      .run(worker(static_cast<std::size_t>(params.ith), static_cast<std::size_t>(params.nth),
+                  barrier),
+           {static_cast<std::byte*>(params.wdata), params.wsize});
 }
 
 }  // namespace posenc

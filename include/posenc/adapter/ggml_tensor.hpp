@@ -4,12 +4,18 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <span>
+#include <type_traits>
+
+#include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/dot_products.hpp"
+#include "posenc/simd/x86_dot_products.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -41,9 +47,31 @@ struct ggml_block_of<q8_0> {
   static constexpr std::size_t numbers = q8_0::group, bytes = q8_0::group + 2, align = 1;
 };
 
+/// act.operator()<F>() for the F of a type of caches; `otherwise` for another type.
+template <class Result>
+Result with_ggml_type(int type, Result otherwise, auto const& act) {
+  switch (type) {
+    case ggml_type_of<float>:
+      return act.template operator()<float>();
+    case ggml_type_of<half>:
+      return act.template operator()<half>();
+    case ggml_type_of<q4_0>:
+      return act.template operator()<q4_0>();
+    case ggml_type_of<q8_0>:
+      return act.template operator()<q8_0>();
+    case ggml_type_of<bfloat16>:
+      return act.template operator()<bfloat16>();
+    default:
+      return otherwise;
+  }
+}
+
 /// From the first to the last byte of a tensor with elements, [first, last).
 struct ggml_bytes {
   std::uintptr_t first, last;
+  bool is_apart(ggml_bytes const& other) const noexcept {
+    return last <= other.first || other.last <= first;
+  }
 };
 template <class F, class Tensor>
 ggml_bytes ggml_bytes_of(Tensor const& t) noexcept {
@@ -68,22 +96,91 @@ bool has_ggml_rows(Tensor const& t) noexcept {
          bits % block::align == 0;
 }
 
-/// The heads of one batch of a tensor ne = {head_dim, tokens, heads, batches}; of outputs, whose
-/// heads are before tokens, Tokens is 2. F: const where they are only read, as those in a format.
-template <class F, std::size_t Tokens = 1, class Tensor>
-heads_view<F> ggml_heads_of(Tensor const& t, std::size_t batch) {
-  auto* const data = static_cast<std::byte*>(t.data) + batch * t.nb[3];
-  auto const count = [&](std::size_t i) { return static_cast<std::size_t>(t.ne[i]); };
-  heads_shape const shape{count(Tokens), count(3 - Tokens), count(0)};
-  auto const step = [&](std::size_t i) {
-    return static_cast<std::ptrdiff_t>(storable<F> ? t.nb[i] / sizeof(F) : t.nb[i]);
-  };
-  heads_strides const strides{step(Tokens), step(3 - Tokens)};
-  if constexpr (storable<F>) {
-    return {reinterpret_cast<F*>(data), shape, strides};
-  } else {
-    return {F(), data, shape, strides};
-  }
+/// The same of a tensor of a cache, whose type is one of with_ggml_type's.
+template <class Tensor>
+bool has_ggml_cache_rows(Tensor const& t) noexcept {
+  return with_ggml_type(static_cast<int>(t.type), false,
+                        [&]<class F>() { return has_ggml_rows<F>(t); });
 }
+template <class Tensor>
+ggml_bytes ggml_cache_bytes_of(Tensor const& t) noexcept {
+  return with_ggml_type(static_cast<int>(t.type), ggml_bytes{},
+                        [&]<class F>() { return ggml_bytes_of<F>(t); });
+}
+
+/// The type of a cache's tensor as a format, which is known as the program runs: attention asks
+/// visit_format for it, so that it is compiled once for all types of keys and values.
+struct ggml_format {
+  int type;
+  bool multiplies_codes;       ///< see dot_products
+  std::ptrdiff_t token, head;  ///< strides, in bytes
+
+  std::size_t bytes(std::size_t head_dim) const noexcept {
+    return with_ggml_type(type, std::size_t{0}, [&]<class F>() {
+      return head_dim / ggml_block_of<F>::numbers * ggml_block_of<F>::bytes;
+    });
+  }
+  void encode(std::span<float const>, std::byte*) const noexcept {}  // heads are read alone
+  void decode(std::byte const* from, std::span<float> numbers) const noexcept {
+    with_ggml_type(type, 0, [&]<class F>() {
+      if constexpr (storable<F>) {
+        numbers_of<F>().decode(from, numbers);
+      } else {
+        F().decode(from, numbers);
+      }
+      return 0;
+    });
+  }
+};
+using ggml_cache_heads = heads_view<ggml_format const>;
+
+/// Calls act(view) with heads as they are stored. (Found by attention.)
+template <class Act>
+void visit_format(ggml_cache_heads const& heads, Act const& act) {
+  auto const& format = heads.format();
+  auto const* const data = heads.codes(0, 0);
+  auto const view = [&]<class F>(F const& of) {
+    act(heads_view<F const>(of, data, heads.shape(), {format.token, format.head}));
+  };
+  with_ggml_type(format.type, 0, [&]<class F>() {
+    if constexpr (storable<F>) {
+      constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(F));
+      act(heads_view<F const>(reinterpret_cast<F const*>(data), heads.shape(),
+                              {format.token / size, format.head / size}));
+    } else if constexpr (requires { F::codes_are; } && multiplies_bytes) {
+      format.multiplies_codes ? view(dot_products<F>(F())) : view(F());
+    } else {
+      view(F());
+    }
+    return 0;
+  });
+}
+
+/// One batch of a tensor: where its data begins, shape, and strides in bytes. ne = {head_dim,
+/// tokens, heads, batches}; of outputs, whose heads are before tokens, tokens is 2.
+struct ggml_batch {
+  std::byte* data;
+  heads_shape shape;
+  std::ptrdiff_t token, head;
+
+  template <class Tensor>
+  ggml_batch(Tensor const& t, std::size_t batch, std::size_t tokens = 1) noexcept
+      : data(static_cast<std::byte*>(t.data) + batch * t.nb[3]),
+        shape{static_cast<std::size_t>(t.ne[tokens]), static_cast<std::size_t>(t.ne[3 - tokens]),
+              static_cast<std::size_t>(t.ne[0])},
+        token(static_cast<std::ptrdiff_t>(t.nb[tokens])),
+        head(static_cast<std::ptrdiff_t>(t.nb[3 - tokens])) {}
+
+  /// Heads of floats, const where they are only read.
+  template <class F>
+  heads_view<F> floats() const {
+    constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(F));
+    return {reinterpret_cast<F*>(data), shape, {token / size, head / size}};
+  }
+  /// Heads of a cache.
+  ggml_cache_heads cache(int type, bool multiplies_codes) const {
+    return {{type, multiplies_codes, token, head}, data, shape, {token, head}};
+  }
+};
 
 }  // namespace posenc::detail

@@ -30,6 +30,16 @@ auto to_read(Heads const& x) {
   }
 }
 
+/// Heads whose format is chosen as the program runs: visit_format(heads, act) calls act with a view
+/// of the format.
+struct takes_any_view {
+  void operator()(auto const&) const noexcept {}
+};
+template <class Heads>
+concept chooses_format = requires(Heads const& heads) {
+  visit_format(heads, takes_any_view());
+};
+
 /// Copies tokens and heads as dense numbers, [tokens][heads][head_dim], to be computed with.
 template <class T, class Heads>
 heads_view<T> copied(T* to, Heads const& x) {
@@ -60,6 +70,16 @@ template <class T, class Heads>
 heads_view<T const> as_computed(T* numbers, Heads const& x) {
   if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
     return x;
+  } else if constexpr (chooses_format<Heads>) {
+    heads_view<T const> computed = {nullptr, {0, 1, 1}};
+    visit_format(x, [&](auto const& in_format) {
+      if constexpr (std::convertible_to<decltype(in_format), heads_view<T const>>) {
+        computed = in_format;
+      } else {
+        computed = copied<T>(numbers, x);
+      }
+    });
+    return computed;
   } else {
     return copied<T>(numbers, x);
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "posenc/attention/block_shape.hpp"
+#include "posenc/attention/dense_heads.hpp"
 #include "posenc/core/scratch.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
@@ -18,16 +19,6 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// What heads that are read are stored as: numbers, or a format.
 template <class Heads>
 using element_of = typename Heads::format_type;
-
-/// Heads whose format is chosen as the program runs: visit_format(heads, act) calls act with a view
-/// of the format.
-struct takes_any_view {
-  void operator()(auto const&) const noexcept {}
-};
-template <class Heads>
-concept chooses_format = requires(Heads const& heads) {
-  visit_format(heads, takes_any_view());
-};
 
 /// Up to this many rows per kv head, keys and values are read in place, all kv heads at once; each
 /// four rows decode them again, which costs little where the CPU converts halves. Beyond, panels

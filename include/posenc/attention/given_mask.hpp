@@ -27,7 +27,9 @@ namespace posenc::inline POSENC_TARGET {
 ///
 /// No cell is looked at before the work. A bias that is NaN or +infinity makes the outputs of its
 /// row NaN. A very low one, as -65504, hides nothing: its key has next to no weight, unless all
-/// keys of its row are so low.
+/// keys of its row are so low. The sums are stored as scores are: floats near -65504 are multiples
+/// of 2^-8, so that weights of such a row are off by up to 4e-3 of themselves, and near -1e9 all
+/// are equal, as in PyTorch.
 class given_mask {
  public:
   /// Heads are 1, which all share, or as many as the call has.

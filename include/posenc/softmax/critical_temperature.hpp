@@ -85,7 +85,9 @@ inline double from_scores(char const* rule, row_statistics const& row, auto cons
 ///     c < 1    at most 1 / (1 + (m - 1) m^-c), m = N(g) / N(0) at the maximum: about 1 / m^(1 - c)
 ///
 /// so that the default gives them half the weight at least, where gaps are above 1e-36 (of doubles
-/// 1e-306). Rows of equal scores are left alone.
+/// 1e-306). Rows of equal scores are left alone. beta jumps where the largest scores become equal:
+/// behind a soft cap that is reached, floats are equal where doubles are not, and then outputs may
+/// differ from the definition's as much as values do.
 /// Sorts a copy of the row as far as it must: attention computes whole rows. Exact.
 class critical_temperature {
  public:
@@ -110,7 +112,8 @@ class critical_temperature {
 /// the largest score together, if several have it, so that rows of equal scores are left alone. At
 /// most 2 critical (see critical_temperature). No number in it is fitted; the rule is posenc's. It
 /// takes about eight passes over the row. The weight is within 2e-6 of the one asked for with
-/// scores in float, within 1e-14 in double. Attention computes whole rows.
+/// scores in float, within 1e-14 in double. beta jumps where the largest scores become equal, as
+/// that of critical_temperature does. Attention computes whole rows.
 class half_weight_temperature {
  public:
   /// Throws std::invalid_argument unless weight is in (0, 1).
