@@ -140,3 +140,11 @@ expect(1 err "quantised.weight: must be F32, F16, BF16, Q8_0 or Q4_K, ggml's typ
 expect(1 err "far.gguf:q: must have an offset below 2.62" --q "${DATA}/far.gguf:q" --k "${DATA}/keys.npy")
 expect(1 err "base must be finite and positive, got 0" --base 0)
 expect(1 err "stray" stray)
+
+expect_full(--weights "${models}/f32.gguf")
+expect_at_every_width(--weights "${models}/f32.gguf" --layer 1)
+expect_at_every_width(--distance 3)
+if(MODELS)
+  expect_of_pipes(0 out "layer 0 of" "${MODELS}/llama-2-7b.json" --config @)
+endif()
+expect_of_pipes(1 err ": must be a file on a disk: tensors are read in any order" "${models}/f32.gguf" --weights @)
