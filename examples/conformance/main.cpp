@@ -200,7 +200,8 @@ int main(int argc, char** argv) {
   }
   try {
     reporting::check_standard_output();
-    if (wants_help) return std::cout << reporting::folded_help(app.help()), reporting::check_written(), 0;
+    if (wants_help)
+      return std::cout << reporting::folded_help(app.help()), reporting::check_written(), 0;
     auto const require = [](bool holds, char const* sentence) {
       if (!holds) throw std::runtime_error(sentence);
     };

@@ -133,4 +133,3 @@ expect_kept("scales must be finite and positive" --scale 0)
 expect(0 out "Examples: dispersion " --help)
 
 expect_at_every_width(--largest 64)
-expect_at_every_width(--phase)

@@ -97,8 +97,9 @@ inline void add_examples(CLI::App& app, std::string const& program,
 }
 
 /// What main returns: the answer of run(o), or 0 if it has none; 0 for --help; 1 for an error,
-/// which is one line on the standard error, as where there is no standard output or it is full. declare(app, o) adds the options, which are read into
-/// o, and run(o) does the work; --help ends with the examples.
+/// which is one line on the standard error, as where there is no standard output or it is full.
+/// declare(app, o) adds the options, which are read into o, and run(o) does the work; --help ends
+/// with the examples.
 template <class Options>
 int run_program(int argc, char** argv, std::string const& says,
                 std::vector<example> const& examples, auto const& declare, auto const& run) {

@@ -10,7 +10,8 @@
 
 namespace charts {
 
-/// Of a terminal: texts and tables are as wide as the narrowest in a narrower one, whose lines wrap.
+/// Of a terminal: texts and tables are as wide as the narrowest in a narrower one, whose lines
+/// wrap.
 inline constexpr int least_columns = 40, most_columns = 400;
 
 struct terminal_style {

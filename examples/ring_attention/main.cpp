@@ -74,7 +74,8 @@ bool parse(ranks const& all, int argc, char** argv, options& o) {
   try {
     app.parse(argc, argv);
   } catch (CLI::CallForHelp const&) {
-    if (all.rank() == 0) std::cout << reporting::folded_help(app.help()), reporting::check_written();
+    if (all.rank() == 0)
+      std::cout << reporting::folded_help(app.help()), reporting::check_written();
     return false;
   }
   return true;

@@ -45,4 +45,3 @@ expect_narrow(--format q8_0)
 expect_narrow(--help)
 
 expect_full(--format f32)
-expect_at_every_width(--format f32)

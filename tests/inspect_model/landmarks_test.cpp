@@ -20,9 +20,9 @@ TEST(landmarks, are_round_steps_and_the_last) {
 // Each once and in order, the first and the last among them, and no more than there is room for,
 // in a table of any width: a step that could not grow filled memory.
 TEST(landmarks, fit_any_table) {
-  for (std::size_t const range : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5},
-                                  std::size_t{20'000}, std::size_t{20'001}, std::size_t{1} << 22,
-                                  SIZE_MAX - 1, SIZE_MAX}) {
+  for (std::size_t const range :
+       {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5}, std::size_t{20'000},
+        std::size_t{20'001}, std::size_t{1} << 22, SIZE_MAX - 1, SIZE_MAX}) {
     for (std::size_t most = 2; most < 40; ++most) {
       auto const found = landmarks(range, most);
       ASSERT_FALSE(found.empty());
