@@ -3,31 +3,19 @@
 
 #if defined(POSENC_KERNELS_MODEL)
 
-#include <array>
-#include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <variant>
 
-#include "posenc/model/gguf.hpp"
-#include "posenc/model/hugging_face.hpp"
+#include "posenc/model/hugging_face/read_model.hpp"
 
 namespace posenc_kernels {
 namespace {
-
-posenc::model_description read(std::filesystem::path const& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::array<char, 4> magic{};
-  in.read(magic.data(), magic.size());
-  bool const is_gguf = std::string_view(magic.data(), magic.size()) == "GGUF";
-  return is_gguf ? posenc::read_gguf(file) : posenc::read_hugging_face(file);
-}
 
 void describe(char const* file, size_t layer, size_t length, posenc1_layer* description,
               posenc1_frequencies** result) {
   auto const model = [&] {
     try {
-      return read(file);
+      return posenc::read_model(file);
     } catch (std::invalid_argument const& error) {  // which speaks to C++
       std::string sentence = error.what();
       constexpr std::string_view hint = ", unless unknown_model::as_llama is asked for";

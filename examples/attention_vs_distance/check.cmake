@@ -144,3 +144,14 @@ endif()
 
 # An error leaves alone what is there.
 expect_kept("base must be finite and positive" --base 0)
+
+# Any terminal, and ranges of few distances.
+expect_at_every_width(--model llama-2-7b --range 64 --encodings rope)
+foreach(range 2 3 5)
+  expect(0 out "distance +0 +1 " --model llama-2-7b --encodings rope --range ${range})
+endforeach()
+expect_at_every_width(--model llama-2-7b --range 2 --encodings rope)
+if(MODELS)
+  expect_of_pipes(0 out "llama, 32 layers; head_dim 128" "${MODELS}/llama-2-7b.json" --range 64 --config @)
+  expect_of_pipes(0 out "bloom, 70 layers" "${MODELS}/bloom-176b.json" --range 64 --heads-apart --config @)
+endif()

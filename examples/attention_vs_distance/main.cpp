@@ -2,6 +2,7 @@
 // encodings.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <stdexcept>
 
@@ -38,13 +39,30 @@ posenc::model_description read_model(std::string const&) {
 }
 #endif
 
+// Read once: a file may be a pipe.
+posenc::model_description const& model_in(std::string const& file) {
+  static std::map<std::string, posenc::model_description> all;
+  auto found = all.find(file);
+  if (found == all.end()) found = all.emplace(file, read_model(file)).first;
+  return found->second;
+}
+
+// A model in several GGUF files is read by its first.
+bool is_further_part(std::string const& name) {
+  auto const at = name.rfind("-of-");
+  return name.ends_with(".gguf") && at != name.npos && at >= 6 && name[at - 6] == '-' &&
+         name.substr(at - 5, 5).find_first_not_of("0123456789") == name.npos &&
+         name.substr(at - 5, 5) != "00001";
+}
+
 // The settings in a directory: its config.json, or all there are.
 std::vector<std::string> settings_in(std::filesystem::path const& path) {
   if (!std::filesystem::is_directory(path)) return {path.string()};
   if (auto const one = path / "config.json"; std::filesystem::exists(one)) return {one.string()};
   std::vector<std::string> files;
   for (auto const& entry : std::filesystem::directory_iterator(path))
-    if (entry.path().extension() == ".json" || entry.path().extension() == ".gguf")
+    if ((entry.path().extension() == ".json" || entry.path().extension() == ".gguf") &&
+        !is_further_part(entry.path().filename().string()))
       files.push_back(entry.path().string());
   if (files.empty())
     throw std::runtime_error(path.string() + ": has no config.json, .json or .gguf");
@@ -251,7 +269,7 @@ std::string name_of(std::filesystem::path path, std::vector<measured_model> cons
 }
 
 measured_model measure_layers(options const& o, std::string const& name, std::string const& file) {
-  auto const m = read_model(file);
+  auto const& m = model_in(file);
   posenc::profile_settings settings{.head_dim = m.kinds.front().head_dim,
                                     .range = o.range.value_or(m.context.value_or(4096))};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
@@ -281,7 +299,7 @@ void refuse_heads_apart(options const& o) {
     for (auto const& file : settings_in(path)) files.push_back(file);
   if (!o.chosen.heads_apart || files.empty()) return;
   for (auto const& file : files)
-    for (auto const& kind : read_model(file).kinds)
+    for (auto const& kind : model_in(file).kinds)
       if (kind.alibi) return;
   throw std::runtime_error("--heads-apart is not read: no layer of " + files.front() +
                            (files.size() == 1 ? "" : " and the others") + " has heads that differ");

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ostream>
 
+#include "landmarks.hpp"
 #include "reading.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/text.hpp"
@@ -37,22 +38,12 @@ std::string band_of(bool random_inputs, bool some_over_queries) {
 
 charts::axis const distance{"distance, in tokens", true}, logit{"logit"}, weight{"weight", true};
 
-// At most so many distances that are worth a column: 0, 1, then round steps on a logarithmic scale,
-// and the last.
-std::vector<std::size_t> landmarks(std::size_t range, std::size_t most) {
-  for (std::size_t step = range > 20'000 ? 8 : 4;; step *= 2) {
-    std::vector<std::size_t> result{0};
-    for (std::size_t r = 1; r < range - 1; r *= step) result.push_back(r);
-    result.push_back(range - 1);
-    if (result.size() <= most) return result;
-  }
-}
-
 void print_numbers(std::ostream& out, std::vector<curve> const& curves, int columns) {
   constexpr std::size_t names = 18, wide = 10;
   std::size_t range = 0;
   for (auto const& c : curves) range = std::max(range, c.plain.logit.size());
-  auto const at = landmarks(range, (static_cast<std::size_t>(columns) - names) / wide);
+  auto const room = std::max(static_cast<std::size_t>(columns), names) - names;
+  auto const at = landmarks(range, std::max<std::size_t>(room / wide, 2));
   auto const row = [&](std::string const& what, auto&& number) {
     out << what << std::string(names - what.size(), ' ');
     for (auto const r : at) out << charts::cell(number(r), wide);

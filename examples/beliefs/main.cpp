@@ -351,7 +351,6 @@ void print_paragraph(std::string const& text) {
 struct options {};
 
 void run(options const&) {
-  reporting::check_standard_output();
   std::cout << "# What is often said of RoPE, and what is so\n\n";
   print_paragraph(
       "Llama 2's frequencies (head_dim 128, base 10,000) unless said. `cmake --workflow --preset "

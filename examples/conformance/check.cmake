@@ -132,3 +132,6 @@ foreach(unread "dump.json" "--all" "--accept;factor-missing")
 endforeach()
 expect(0 out "Examples: conformance " --help)
 narrow("${out}")
+
+expect_full("${CASES}" --template)
+expect_full(--list-mistakes)

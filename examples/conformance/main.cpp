@@ -90,7 +90,7 @@ bool grows(verdict const& v) {
           v.mistakes[0].starts_with("positions-in"));
 }
 
-int list_mistakes() {
+void list_mistakes() {
   for (auto const& m : rotary_mistakes()) {
     bool const is_first = &m == &*std::ranges::find_if(rotary_mistakes(), [&](auto const& other) {
       return std::string(other.name) == m.name;
@@ -98,7 +98,6 @@ int list_mistakes() {
     if (is_first) std::printf("%-26s %s\n", m.name, m.says);
   }
   for (auto const& m : score_mistakes()) std::printf("%-26s %s\n", m.name, m.says);
-  return 0;
 }
 
 struct options {
@@ -178,7 +177,7 @@ int main(int argc, char** argv) {
        {"tests/conformance/cases dump.json --accept angles-in-float", "what else is"},
        {"tests/conformance/cases --self --precision bfloat16 > dump.json", "posenc's own"}});
   options given;
-  bool wants_template = false, wants_self = false, wants_list = false;
+  bool wants_template = false, wants_self = false, wants_list = false, wants_help = false;
   std::string stored = "float64";
   app.add_option("CASES", given.folder, "the folder of the cases, tests/conformance/cases");
   app.add_option("DUMP", given.dump, "what the engine computed; tests/conformance/README.md");
@@ -194,13 +193,15 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (CLI::CallForHelp const&) {
-    std::fputs(reporting::folded_help(app.help()).c_str(), stdout);
-    return 0;
+    wants_help = true;
   } catch (CLI::ParseError const& error) {
     auto const code = app.exit(error);
     return code == 0 ? 0 : 2;
   }
   try {
+    reporting::check_standard_output();
+    if (wants_help)
+      return std::cout << reporting::folded_help(app.help()), reporting::check_written(), 0;
     auto const require = [](bool holds, char const* sentence) {
       if (!holds) throw std::runtime_error(sentence);
     };
@@ -211,7 +212,7 @@ int main(int argc, char** argv) {
                 !(wants_list || wants_template || wants_self),
             "DUMP, --accept and --all must be of a check, without --list-mistakes, --template and "
             "--self");
-    if (wants_list) return list_mistakes();
+    if (wants_list) return list_mistakes(), reporting::check_written(), 0;
     if (given.folder.empty()) throw std::runtime_error("the folder of the cases must be given");
     for (auto const& name : given.accepted) {
       auto const is = [&](auto const& m) { return name == m.name; };
@@ -232,9 +233,7 @@ int main(int argc, char** argv) {
         throw std::runtime_error("DUMP must be given, or --template or --self");
       code = check(given);
     }
-    std::cout.flush();
-    if (!std::cout || std::fflush(stdout) != 0)
-      throw std::runtime_error("the output could not be written");
+    reporting::check_written();
     return code;
   } catch (std::exception const& error) {
     std::fprintf(stderr, "conformance: %s\n", error.what());

@@ -131,3 +131,5 @@ expect(1 err "of random scores, which gap has not" --scores gap --seed 3)
 expect_kept("scales must be finite and positive" --scale 0)
 
 expect(0 out "Examples: dispersion " --help)
+
+expect_at_every_width(--largest 64)

@@ -52,7 +52,6 @@ std::string unfolded(std::string text) {
 }
 
 void run(options const& o) {
-  reporting::check_standard_output();
   auto const page = std::filesystem::path(o.folder) / ".." / "README.md";
   for (auto const& make : {figures_of_scores, figures_of_frequencies, figures_of_distances,
                            figures_of_softmax, figures_of_heads, figures_of_layouts}) {

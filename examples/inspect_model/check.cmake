@@ -140,3 +140,11 @@ foreach(model gemma-3-27b deepseek-v4-flash llama-4-scout qwen3.5-27b)
 endforeach()
 
 expect(0 out "Examples: inspect_model " --help)
+
+# From a pipe, and without a place for what it says.
+expect_of_pipes(0 out "llama, 32 layers" "${models}/llama-2-7b.json" @)
+expect_of_pipes(0 out "No engine is known" "${models}/llama-2-7b.json" --check @)
+expect_of_pipes(2 out "gemma4, 60 layers" "${models}/../../explorer/gemma-4-31b.gguf" --check @)
+expect_of_pipes(0 out "Both files say the same" "${models}/../../explorer/gemma-4-31b.gguf" --check "${models}/gemma-4-31b.json" @)
+expect_of_pipes(0 out "rope_freqs" "${models}/../../explorer/gemma-4-31b.gguf" --identify @)
+expect_full("${models}/llama-2-7b.json")

@@ -157,10 +157,11 @@ checked checked_files(options const& o) {
     return {.names = {name_of(file)}, .model = model, .found = verdicts::verdict_on(model)};
   }
   auto gguf = o.files.back();
-  if (is_gguf_file(file)) std::swap(file, gguf);
-  if (is_gguf_file(file) || !is_gguf_file(gguf))
+  auto of_file = read_model_file(file, o.as_llama), of_other = read_model_file(gguf, o.as_llama);
+  if (of_file.is_gguf) std::swap(file, gguf), std::swap(of_file, of_other);
+  if (of_file.is_gguf || !of_other.is_gguf)
     throw std::runtime_error("--check of two files must be of a GGUF file and its config.json");
-  auto const model = read_model(file, o.as_llama), of_gguf = read_model(gguf, o.as_llama);
+  auto const &model = of_file.model, &of_gguf = of_other.model;
   auto const found = comparing::disagreement({name_of(file), model}, {name_of(gguf), of_gguf});
   std::set<std::string> settings;
   for (auto const& one : found.pitfalls) settings.insert(one.says);

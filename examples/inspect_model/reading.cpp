@@ -13,8 +13,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "posenc/model/gguf.hpp"
-#include "posenc/model/hugging_face.hpp"
+#include "posenc/model/hugging_face/read_model.hpp"
 
 namespace {
 
@@ -29,13 +28,6 @@ std::ifstream opened(std::string const& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw std::runtime_error(file + ": cannot be read: " + std::strerror(errno));
   return in;
-}
-
-bool is_gguf(std::istream& in) {
-  std::string magic(4, '\0');
-  in.read(magic.data(), 4);
-  in.clear(), in.seekg(0);
-  return magic == "GGUF";
 }
 
 // The digits of a decimal that its value depends on.
@@ -101,7 +93,7 @@ number_table table_of_object(std::string const& file, std::string const& text) {
 }
 
 std::vector<number_table> tables_of_gguf(std::string const& file, std::istream& in) {
-  posenc::gguf_metadata const metadata(in, std::filesystem::path(file).filename().string());
+  auto const metadata = posenc::read_gguf_metadata(in, file);
   auto const type = metadata.text("general.architecture").value_or("");
   auto const base = metadata.number(type + ".rope.freq_base").value_or(1e4);
   std::vector<number_table> tables;
@@ -118,19 +110,14 @@ std::vector<number_table> tables_of_gguf(std::string const& file, std::istream& 
 
 }  // namespace
 
-bool is_gguf_file(std::string const& file) {
-  auto in = opened(file);
-  // What only has the name of a GGUF file is told by its letters, not as bad JSON.
-  return std::filesystem::path(file).extension() == ".gguf" || is_gguf(in);
-}
-
-posenc::model_description read_model(std::string const& file, std::optional<bool> as_llama) {
+model_file read_model_file(std::string const& file, std::optional<bool> as_llama) {
   using posenc::unknown_model;
-  auto const unknown = as_llama == true ? unknown_model::as_llama : unknown_model::refused;
+  auto in = opened(file);
+  bool const is_gguf = posenc::is_gguf(in, file);
   try {
-    return is_gguf_file(file)
-               ? posenc::read_gguf(file, {.unknown = unknown})
-               : posenc::read_hugging_face(std::filesystem::path(file), {.unknown = unknown});
+    return {posenc::read_model(in, file,
+                               as_llama == true ? unknown_model::as_llama : unknown_model::refused),
+            is_gguf};
   } catch (std::invalid_argument const& error) {  // which speaks to C++
     std::string sentence = error.what();
     constexpr std::string_view hint = "unknown_model::as_llama is asked for";
@@ -140,9 +127,13 @@ posenc::model_description read_model(std::string const& file, std::optional<bool
   }
 }
 
+posenc::model_description read_model(std::string const& file, std::optional<bool> as_llama) {
+  return read_model_file(file, as_llama).model;
+}
+
 std::vector<number_table> read_tables(std::string const& file) {
   auto in = opened(file);
-  if (is_gguf(in)) return tables_of_gguf(file, in);
+  if (posenc::is_gguf(in, file)) return tables_of_gguf(file, in);
   std::string const text(std::istreambuf_iterator<char>(in), {});
   if (in.bad()) throw std::runtime_error(file + ": cannot be read: " + std::strerror(errno));
   auto const first = text.find_first_not_of(" \t\r\n");

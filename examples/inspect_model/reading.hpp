@@ -7,14 +7,18 @@
 
 #include "posenc/model/model_description.hpp"
 
-/// A config.json or a GGUF file. Throws std::runtime_error that names a directory, or a file that
-/// cannot be read; std::invalid_argument as the readers do. as_llama: whether --as-llama is given,
-/// of a program that has it, which errors then name.
-posenc::model_description read_model(std::string const& file, std::optional<bool> as_llama = {});
+struct model_file {
+  posenc::model_description model;
+  bool is_gguf;  ///< by its first letter or its name
+};
 
-/// Whether read_model takes it for a GGUF file: by its first letters or its name. Throws as it
-/// does.
-bool is_gguf_file(std::string const& file);
+/// A config.json or a GGUF file, which is read once, so that it may be a pipe. Throws
+/// std::runtime_error that names a directory, or a file that cannot be read; std::invalid_argument
+/// as the readers do. as_llama: whether --as-llama is given, of a program that has it, which errors
+/// then name.
+model_file read_model_file(std::string const& file, std::optional<bool> as_llama = {});
+/// What it says.
+posenc::model_description read_model(std::string const& file, std::optional<bool> as_llama = {});
 
 /// Frequencies, or factors that divide those of a base.
 struct number_table {

@@ -41,3 +41,4 @@ expect(1 err "--wide-bias is not read: it is of keys wide, qwen, which" --kind s
 
 expect(0 out "Examples: keys_in_few_bits every kind" --help)
 expect_narrow(--help)
+expect_at_every_width(${quick} --kind none --format q8_0)

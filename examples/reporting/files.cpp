@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <stdexcept>
 
 namespace reporting {
@@ -37,6 +39,11 @@ void write_file(std::string const& name, std::function<void(std::ostream&)> cons
 
 void check_standard_output() {
   if (fcntl(STDOUT_FILENO, F_GETFD) < 0) throw std::runtime_error("the standard output is closed");
+}
+
+void check_written() {
+  if (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw std::runtime_error("cannot write to the standard output");
 }
 
 }  // namespace reporting

@@ -19,5 +19,7 @@ void write_file(std::string const& name, std::function<void(std::ostream&)> cons
 
 /// Throws std::runtime_error unless there is a standard output.
 void check_standard_output();
+/// After all is written. Throws std::runtime_error unless the standard output has taken it.
+void check_written();
 
 }  // namespace reporting

@@ -31,14 +31,13 @@ inline void declare_csv(CLI::App& app, outputs& o, std::string const& says = {})
 }
 inline void declare_columns(CLI::App& app, outputs& o, int least = 62) {
   app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
-      ->check(CLI::Range(least, 400))
+      ->check(CLI::Range(least, charts::most_columns))
       ->option_text("N");
 }
 
-/// Before the work: how to draw on the standard output. Throws std::runtime_error if there is none,
-/// or a file cannot be written.
+/// Before the work: how to draw on the standard output. Throws std::runtime_error if a file cannot
+/// be written.
 inline charts::terminal_style checked(outputs const& o) {
-  check_standard_output();
   check_writable({o.csv, o.svg});
   auto style = charts::detect(stdout);
   if (o.columns > 0) style.columns = o.columns;
@@ -98,14 +97,16 @@ inline void add_examples(CLI::App& app, std::string const& program,
 }
 
 /// What main returns: the answer of run(o), or 0 if it has none; 0 for --help; 1 for an error,
-/// which is one line on the standard error. declare(app, o) adds the options, which are read into
-/// o, and run(o) does the work; --help ends with the examples.
+/// which is one line on the standard error, as where there is no standard output or it is full.
+/// declare(app, o) adds the options, which are read into o, and run(o) does the work; --help ends
+/// with the examples.
 template <class Options>
 int run_program(int argc, char** argv, std::string const& says,
                 std::vector<example> const& examples, auto const& declare, auto const& run) {
   std::string_view const path = argv[0];
   std::string const name(path.substr(path.find_last_of('/') + 1));
   try {
+    check_standard_output();
     CLI::App app(says, name);
     add_examples(app, name, examples);
     Options o;
@@ -114,6 +115,7 @@ int run_program(int argc, char** argv, std::string const& says,
       app.parse(argc, argv);
     } catch (CLI::CallForHelp const&) {
       std::cout << folded_help(app.help());
+      check_written();
       return 0;
     }
     int result = 0;
@@ -122,8 +124,7 @@ int run_program(int argc, char** argv, std::string const& says,
     } else {
       result = run(o);
     }
-    std::cout.flush();
-    if (!std::cout) throw std::runtime_error("cannot write to the standard output");
+    check_written();
     return result;
   } catch (std::exception const& error) {
     std::cerr << name << ": " << message_of(error) << '\n';

@@ -10,6 +10,10 @@
 
 namespace charts {
 
+/// Of a terminal: texts and tables are as wide as the narrowest in a narrower one, whose lines
+/// wrap.
+inline constexpr int least_columns = 40, most_columns = 400;
+
 struct terminal_style {
   int columns = 100;  ///< Of the whole chart, at least 30.
   int rows = 14;      ///< Of the plot; title, axes and legend come on top.
@@ -18,7 +22,7 @@ struct terminal_style {
 };
 
 /// What the terminal behind `stream` shows. Asks LC_ALL, LC_CTYPE or LANG, NO_COLOR, TERM, and
-/// COLUMNS if it must.
+/// COLUMNS if it must; its columns are least_columns to most_columns.
 terminal_style detect(std::FILE* stream);
 
 /// The lines of a chart, each `style.columns` wide.

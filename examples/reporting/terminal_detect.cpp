@@ -37,11 +37,13 @@ terminal_style detect(std::FILE* stream) {
                  environment("TERM") != "dumb";
 
   winsize window{};
-  int const columns = std::atoi(environment("COLUMNS").c_str());
-  if (!of_mpiexec && ioctl(file, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
-    style.columns = window.ws_col;
-  else if (columns > 0)
-    style.columns = columns;
+  long const columns = std::strtol(environment("COLUMNS").c_str(), nullptr, 10);  // or its bounds
+  auto const given = [&]() -> long {
+    if (!of_mpiexec && ioctl(file, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+      return window.ws_col;
+    return columns > 0 ? columns : style.columns;
+  }();
+  style.columns = static_cast<int>(std::clamp<long>(given, least_columns, most_columns));
   return style;
 }
 

@@ -74,7 +74,8 @@ bool parse(ranks const& all, int argc, char** argv, options& o) {
   try {
     app.parse(argc, argv);
   } catch (CLI::CallForHelp const&) {
-    if (all.rank() == 0) std::cout << reporting::folded_help(app.help());
+    if (all.rank() == 0)
+      std::cout << reporting::folded_help(app.help()), reporting::check_written();
     return false;
   }
   return true;
@@ -145,7 +146,7 @@ void report(options const& o, measurement const& m) {
   std::cout.flush();
   reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, m); });
   reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(m); });
-  if (!std::cout) throw std::runtime_error("cannot write to the standard output");
+  reporting::check_written();
   if (auto const differs = what_differs(m); !differs.empty()) throw std::runtime_error(differs);
 }
 

@@ -64,13 +64,17 @@ expect(0 out "Keys have no bias: a cache has nothing to leave out" --weights "${
 expect(0 out "Keys have a bias, and no norm behind it.*Leaving it out would hardly help" --weights "${models}/f16.gguf")
 expect(0 out "layer, key head norm of a key q8_0 out q4_0 out outlying pairs 0, 1 [0-9.]+ 99.9 % .* 20 0, 0 0 0 % .*would help: errors of q8_0 keys would be [89][0-9] times smaller in layer 0, head 1, and 1 times in the median head" --weights "${models}/biased.gguf")
 expect(0 out "Keys have a bias, and a norm behind it: a cache cannot leave it out" --weights "${models}/normed.gguf")
+# A model in three files: the norms of layer 1 are in the second.
+expect(0 out "1 of 4 heads has most .* layer 1, head 2, key head 1 87.6 %" --weights "${models}/f32-00001-of-00003.gguf" --layer 1 --context 64)
+expect(0 out "head_dim 64, .*means over 256 inputs" --q "${models}/f32-00001-of-00003.gguf:blk.2.attn_q.weight" --k "${models}/f32-00001-of-00003.gguf:blk.2.attn_k.weight" --head-dim 64)
 # A tensor of blocks as queries.
 expect(0 out "head_dim 64, .*means over 256 inputs" --q "${models}/q4_k.gguf:blk.0.attn_q.weight" --k "${models}/q4_k.gguf:blk.0.attn_k.weight" --head-dim 64)
 foreach(pair
     "truncated;truncated.gguf:blk.0.attn_k.weight: must end within the file, of 393723 bytes, got byte 393728"
     "cut-header;cut-header.gguf: key [0-9]+ of 9 must be complete, got a file that ends within it, at byte 200"
     "one-layer;one-layer.gguf: has no tensor blk.1.attn_q.weight"
-    "one-file-of-2;one-file-of-2.gguf: has no tensor blk.1.attn_q.weight; it is one of several files of a model: join them first"
+    "one-file-of-2;one-file-of-2.gguf: split.count must be 1 for a file whose name does not end in -00001-of-0000N.gguf, by which the other files of the model would be found, got 2"
+    "f32-00002-of-00003;f32-00002-of-00003.gguf: split.no must be 0, for the keys of a model are in its first file: give f32-00001-of-00003.gguf, got 1"
     "unknown-type;attn_q.weight: must be F32, F16, BF16, Q8_0 or Q4_K, ggml's types 0, 1, 30, 8 and 12, got 14"
     "wrong-rows;attn_q.weight: must be .256, inputs., for 4 heads of 64 dims, got .128, 512."
     "wrong-heads;llama.attention.head_count must be a multiple of llama.attention.head_count_kv, got 4 and 3 for layer 0"
@@ -136,3 +140,11 @@ expect(1 err "quantised.weight: must be F32, F16, BF16, Q8_0 or Q4_K, ggml's typ
 expect(1 err "far.gguf:q: must have an offset below 2.62" --q "${DATA}/far.gguf:q" --k "${DATA}/keys.npy")
 expect(1 err "base must be finite and positive, got 0" --base 0)
 expect(1 err "stray" stray)
+
+expect_full(--weights "${models}/f32.gguf")
+expect_at_every_width(--weights "${models}/f32.gguf" --layer 1)
+expect_at_every_width(--distance 3)
+if(MODELS)
+  expect_of_pipes(0 out "layer 0 of" "${MODELS}/llama-2-7b.json" --config @)
+endif()
+expect_of_pipes(1 err ": must be a file on a disk: tensors are read in any order" "${models}/f32.gguf" --weights @)

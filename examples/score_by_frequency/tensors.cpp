@@ -11,6 +11,7 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/model/gguf/parts.hpp"
 
 namespace {
 
@@ -69,17 +70,28 @@ block_format const* format_of(std::uint32_t type) {
 }
 
 tensor_file::tensor_file(std::string file) : file_(std::move(file)) {
-  errno = 0;
+  std::filesystem::path const path(file_);
   std::error_code ignored;
-  if (std::filesystem::is_directory(file_, ignored))
+  if (std::filesystem::is_directory(path, ignored))
     throw std::runtime_error(file_ + ": is a directory");
-  in_.open(file_, std::ios::binary | std::ios::ate);
-  if (!in_)
-    throw std::runtime_error(
-        file_ + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "unknown error"));
-  size_ = static_cast<std::uint64_t>(in_.tellg());
-  in_.seekg(0);
-  header_ = std::make_unique<posenc::gguf_metadata const>(in_, file_);
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    throw std::runtime_error(file_ + ": must be a file on a disk: tensors are read in any order");
+  auto const opened = [](std::string const& name) {
+    errno = 0;
+    std::ifstream in(name, std::ios::binary | std::ios::ate);
+    if (!in)
+      throw std::runtime_error(
+          name + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "unknown error"));
+    auto const size = static_cast<std::uint64_t>(in.tellg());
+    return part{std::move(in), size};
+  };
+  parts_.push_back(opened(file_));
+  parts_[0].in.seekg(0);
+  header_ =
+      std::make_unique<posenc::gguf_metadata const>(posenc::read_gguf_metadata(parts_[0].in, path));
+  for (auto const& next : header_->parts())
+    if (&next != &header_->parts().front())
+      parts_.push_back(opened((path.parent_path() / next.file).string()));
 }
 
 void tensor_file::refuse(std::string const& name, std::string const& why) const {
@@ -89,17 +101,15 @@ void tensor_file::refuse(std::string const& name, std::string const& why) const 
 posenc::gguf_tensor const& tensor_file::tensor(std::string const& name) const {
   auto const found = header_->tensors().find(name);
   if (found == header_->tensors().end())
-    throw std::runtime_error(file_ + ": has no tensor " + name +
-                             (header_->count("split.count", 0, 65'535).value_or(0) > 1
-                                  ? "; it is one of several files of a model: join them first"
-                                  : ""));
+    throw std::runtime_error(file_ + ": has no tensor " + name);
   return found->second;
 }
 
 void tensor_file::rows(
     std::string const& name, std::uint64_t first, std::uint64_t count,
     std::function<void(std::uint64_t row, std::span<float const> numbers)> const& use) {
-  auto const& [dims, type, offset] = tensor(name);
+  auto const& [dims, type, offset, no] = tensor(name);
+  auto& [in, size] = parts_[no];
   auto const* const format = format_of(type);
   if (format == nullptr)
     refuse(name, "must be F32, F16, BF16, Q8_0 or Q4_K, ggml's types 0, 1, 30, 8 and 12, got " +
@@ -117,21 +127,21 @@ void tensor_file::rows(
                      ", got " + std::to_string(columns));
   if (offset >> 62 != 0) refuse(name, "must have an offset below 2^62");  // else it wraps
   auto const row_bytes = columns / format->numbers * format->bytes;
-  auto const begin = header_->data_begin() + offset, bytes = all / columns * row_bytes;
-  if (begin > size_ || bytes > size_ - begin)
-    refuse(name, "must end within the file, of " + std::to_string(size_) + " bytes, got byte " +
+  auto const begin = header_->parts()[no].data_begin + offset, bytes = all / columns * row_bytes;
+  if (begin > size || bytes > size - begin)
+    refuse(name, "must end within the file, of " + std::to_string(size) + " bytes, got byte " +
                      std::to_string(begin + bytes));
   if (first > all / columns || count > all / columns - first)
     refuse(name, "must have rows " + std::to_string(first) + " to " +
                      std::to_string(first + count - 1) + ", has " + std::to_string(all / columns));
 
-  in_.clear();
-  in_.seekg(static_cast<std::streamoff>(begin + first * row_bytes));
+  in.clear();
+  in.seekg(static_cast<std::streamoff>(begin + first * row_bytes));
   std::vector<unsigned char> raw(static_cast<std::size_t>(row_bytes));
   std::vector<float> numbers(static_cast<std::size_t>(columns));
   for (auto row = first; row < first + count; ++row) {
-    in_.read(reinterpret_cast<char*>(raw.data()), static_cast<std::streamsize>(raw.size()));
-    if (!in_) refuse(name, "cannot be read");
+    in.read(reinterpret_cast<char*>(raw.data()), static_cast<std::streamsize>(raw.size()));
+    if (!in) refuse(name, "cannot be read");
     for (std::size_t i = 0; i < numbers.size() / format->numbers; ++i)
       format->decode(&raw[i * format->bytes], &numbers[i * format->numbers]);
     if (!std::ranges::all_of(numbers, [](float x) { return posenc::is_finite(x); }))

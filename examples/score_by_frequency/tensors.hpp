@@ -1,4 +1,5 @@
-// The numbers of a GGUF file's tensors, row by row, so that files larger than memory can be read.
+// The numbers of a model's tensors in one or several GGUF files, row by row, so that files larger
+// than memory can be read.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "posenc/model/gguf/metadata.hpp"
 
@@ -34,8 +36,9 @@ struct block_format {
 /// The formats that can be read; null for another type.
 block_format const* format_of(std::uint32_t type);
 
-/// A GGUF file that is read by seeking. Throws std::runtime_error for a file that cannot be read,
-/// std::invalid_argument as posenc::gguf_metadata does.
+/// A GGUF file, or the files of a model by the first of them, read by seeking. Throws
+/// std::runtime_error for a file that cannot be read, std::invalid_argument as
+/// posenc::read_gguf_metadata does.
 class tensor_file {
  public:
   explicit tensor_file(std::string file);
@@ -54,10 +57,13 @@ class tensor_file {
             std::function<void(std::uint64_t row, std::span<float const> numbers)> const& use);
 
  private:
+  struct part {
+    std::ifstream in;
+    std::uint64_t size;
+  };
   [[noreturn]] void refuse(std::string const& name, std::string const& why) const;
 
   std::string file_;
-  std::ifstream in_;
-  std::uint64_t size_ = 0;
   std::unique_ptr<posenc::gguf_metadata const> header_;
+  std::vector<part> parts_;  // as those of the header
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numbers>
 #include <stdexcept>
 #include <variant>
@@ -265,7 +264,7 @@ std::vector<model_of_weights::place> model_of_weights::by_fast_share() const {
 model_of_weights read_weights(std::string const& file, std::optional<std::size_t> context,
                               std::optional<std::size_t> layer) {
   tensor_file tensors(file);
-  auto const model = posenc::read_gguf(std::filesystem::path(file));
+  auto const model = posenc::read_gguf(tensors.header());
   model_of_weights result{{}, context.value_or(model.context.value_or(8192)), {}, {}};
   if (layer) model.kind_of(*layer);  // throws if there is none
   for (auto i = layer.value_or(0); i < (layer ? *layer + 1 : model.layers); ++i) {

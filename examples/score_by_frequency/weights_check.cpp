@@ -359,27 +359,43 @@ void finds_the_planted_head(std::string const& folder, model const& m, coding co
   auto const floats = [](std::vector<double> const& x) {
     return std::vector<float>(x.begin(), x.end());
   };
+  // The same in a file for each layer, the first with the keys.
+  std::vector<gguf_writer> parts(layers);
+  parts[0] = settings_of(m);
   for (std::size_t layer = 0; layer < layers; ++layer) {
+    parts[layer].set("split.no", static_cast<std::uint16_t>(layer));
+    parts[layer].set("split.count", static_cast<std::uint16_t>(layers));
     auto const here = layer == planted_layer;
     auto const q = plant(m, c, heads, planted_head, here ? 16 : 1, random);
     auto const k = plant(m, c, key_heads, planted_head * key_heads / heads, here ? 2 : 1, random);
     query_norms.push_back(norms_of(m, q)), key_norms.push_back(norms_of(m, k));
     auto const block = "blk." + std::to_string(layer) + ".attn_";
-    if (m.joined) {
-      out.tensor(block + "qkv.weight", {inputs, (heads + 2 * key_heads) * head_dim}, c.type,
-                 q.data + k.data + k.data);
-    } else {
-      out.tensor(block + "q.weight", {inputs, heads * head_dim}, c.type, q.data);
-      out.tensor(block + "k.weight", {inputs, key_heads * head_dim}, c.type, k.data);
+    for (auto* const to : {&out, &parts[layer]}) {
+      if (m.joined) {
+        to->tensor(block + "qkv.weight", {inputs, (heads + 2 * key_heads) * head_dim}, c.type,
+                   q.data + k.data + k.data);
+      } else {
+        to->tensor(block + "q.weight", {inputs, heads * head_dim}, c.type, q.data);
+        to->tensor(block + "k.weight", {inputs, key_heads * head_dim}, c.type, k.data);
+      }
+      if (m.bias)
+        to->tensor(block + "q.bias", floats(q.bias)).tensor(block + "k.bias", floats(k.bias));
+      if (m.norm)
+        to->tensor(block + "q_norm.weight", floats(q.norm))
+            .tensor(block + "k_norm.weight", floats(k.norm));
     }
-    if (m.bias)
-      out.tensor(block + "q.bias", floats(q.bias)).tensor(block + "k.bias", floats(k.bias));
-    if (m.norm)
-      out.tensor(block + "q_norm.weight", floats(q.norm))
-          .tensor(block + "k_norm.weight", floats(k.norm));
   }
   auto const file = folder + "/" + c.name + ".gguf";
   write(file, out.str());
+  auto const part_name = [&](std::size_t i) {
+    return folder + "/" + c.name + "-0000" + std::to_string(i + 1) + "-of-00003.gguf";
+  };
+  for (std::size_t i = 0; i < layers; ++i) write(part_name(i), parts[i].str());
+  auto const of_parts = read_weights(part_name(0), {}, {}), of_one = read_weights(file, {}, {});
+  for (std::size_t layer = 0; layer < layers; ++layer)
+    expect(of_parts.layers.at(layer).queries == of_one.layers.at(layer).queries &&
+               of_parts.layers[layer].keys == of_one.layers[layer].keys,
+           std::string(c.name) + ": a model in three files has the norms of the same in one");
 
   auto const found = read_weights(file, {}, {});
   double off = 0;

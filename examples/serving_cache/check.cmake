@@ -43,3 +43,5 @@ expect_kept("--format.*q4" --format q4)
 expect(0 out "Examples: serving_cache " --help)
 expect_narrow(--format q8_0)
 expect_narrow(--help)
+
+expect_full(--format f32)

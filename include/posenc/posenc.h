@@ -151,10 +151,11 @@ typedef struct posenc1_layer {
   int key_bias_is_separable;
 } posenc1_layer;
 
-/** The frequencies of a layer of a model, for sequences of `length` tokens, from a file: GGUF if it
- * begins with these letters, else config.json. A layer that does not rotate gives null. They are on
- * the model's axes (Qwen2-VL, Qwen2.5-VL: time, row, column). An error: a file of an unknown model,
- * and a layer with several rotary blocks.
+/** The frequencies of a layer of a model, for sequences of `length` tokens, from a file, which may
+ * be a pipe: GGUF if its name ends in .gguf or it begins with a G, else config.json. A model in
+ * several GGUF files is read by the first, with the others beside it. A layer that does not rotate
+ * gives null. The frequencies are on the model's axes (Qwen2-VL, Qwen2.5-VL: time, row, column). An
+ * error: a file of an unknown model, and a layer with several rotary blocks.
  * POSENC1_NOT_BUILT unless the library was added with MODEL. */
 posenc1_status posenc1_frequencies_of_model(char const* file, size_t layer, size_t length,
                                             posenc1_layer* description,

@@ -120,7 +120,8 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
   norm_rule norm = {norm_scope::unknown};  ///< of queries, keys and values
   std::string_view keys = {};              ///< that its class reads, of keys_of_some_families
   std::string_view lacks = {};             ///< keys of all others that its class does not read
-  unsigned reads = 0;                      ///< gguf_group: what llama.cpp reads for it, not for all
+  std::string_view loses = {};  ///< keys that it does not where rope_parameters are absent
+  unsigned reads = 0;           ///< gguf_group: what llama.cpp reads for it, not for all
   position_rule positions = position_rule::rope;
   side_rule sides = side_rule::before;
   both_ways within = both_ways::none;  ///< what sees both ways in a model of more than text

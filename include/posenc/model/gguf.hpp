@@ -1,13 +1,8 @@
 // Reads how a model encodes positions from the header of a GGUF file.
 #pragma once
 
-#include <fstream>
-#include <version>
-#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
-#include <filesystem>
-#endif
-
 #include "posenc/core/target.hpp"
+#include "posenc/model/gguf/parts.hpp"
 #include "posenc/model/gguf/reader.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -17,6 +12,9 @@ namespace posenc::inline POSENC_TARGET {
 ///
 ///     auto const model = read_gguf("Llama-3.1-8B-Q4_K_M.gguf");
 ///
+/// A model in several files is read by the path of the first, NAME-00001-of-00003.gguf, with the
+/// others beside it: each may have some of the tensors.
+///
 /// The layout of pairs is that of the weights in the file: converters permute the queries and keys
 /// of Llama and others to interleaved pairs. Frequencies are computed as by ggml: the factors of a
 /// tensor divide before scaling, and YaRN's ramp is truncated. Where ggml differs from a model's
@@ -24,13 +22,16 @@ namespace posenc::inline POSENC_TARGET {
 /// so.
 ///
 /// Throws std::invalid_argument for what gguf_metadata refuses, an unknown rope.scaling.type, and
-/// keys that are absent, of another type or out of range. The error names file, key and value. An
-/// error, too, unless unknown_model::as_llama is asked for: an unknown architecture, and a key that
-/// llama.cpp does not read for it though its name speaks of positions, scale or mask.
+/// keys that are absent, of another type or out of range. The error names file, key and value. One
+/// file of several is an error, too, where the others are not read. An error, too, unless
+/// unknown_model::as_llama is asked for: an unknown architecture, and a key that llama.cpp does not
+/// read for it though its name speaks of positions, scale or mask.
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());
+  detail::require_whole(metadata);
   detail::gguf_reader config(metadata, options);
+  config.note(detail::says_which_are_missing(metadata));
   return read_layers(config);
 }
 
@@ -41,13 +42,10 @@ inline model_description read_gguf(std::istream& in, std::string name,
 }
 
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
-/// Reads a file. For a model split into several files, give the first.
-inline model_description read_gguf(std::filesystem::path const& file,
+/// Reads a file, or a model in several files by the path of the first.
+inline model_description read_gguf(std::filesystem::path const& first,
                                    gguf_options const& options = {}) {
-  std::ifstream in(file, std::ios::binary);
-  detail::require(in.is_open() && !std::filesystem::is_directory(file), file.string(),
-                  ": must be a file that can be read");
-  return read_gguf(in, file.filename().string(), options);
+  return read_gguf(read_gguf_metadata(first), options);
 }
 #endif
 

@@ -3,14 +3,11 @@
 #pragma once
 
 #include <concepts>
-#include <fstream>
-#include <version>
-#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
-#include <filesystem>
-#endif
+#include <istream>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/reader.hpp"
+#include "posenc/model/opened.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 /// Reads a config.json that is parsed already; `name` is the name of the file, for errors.
@@ -47,19 +44,24 @@ inline model_description read_hugging_face(std::string_view text, std::string co
   return read_hugging_face(detail::parsed_json(text, name), name, options);
 }
 
-#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
-/// Reads a config.json of at most 16 MiB.
-inline model_description read_hugging_face(std::filesystem::path const& file,
+/// Reads a stream from its current position on, at most 16 MiB; `name` is the name of the file, for
+/// errors.
+inline model_description read_hugging_face(std::istream& in, std::string const& name,
                                            hugging_face_options const& options = {}) {
-  std::ifstream in(file, std::ios::binary);
-  detail::require(in.is_open() && !std::filesystem::is_directory(file), file.string(),
-                  ": must be a file that can be read");
   constexpr std::size_t most = std::size_t{16} << 20;
   std::string text(most + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  detail::require(text.size() <= most, file.string(), ": must be at most 16 MiB long");
-  return read_hugging_face(text, file.filename().string(), options);
+  detail::require(text.size() <= most, name, ": must be at most 16 MiB long");
+  return read_hugging_face(text, name, options);
+}
+
+#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
+/// Reads a config.json of at most 16 MiB.
+inline model_description read_hugging_face(std::filesystem::path const& file,
+                                           hugging_face_options const& options = {}) {
+  auto in = detail::opened(file);
+  return read_hugging_face(in, file.filename().string(), options);
 }
 #endif
 

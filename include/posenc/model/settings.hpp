@@ -82,6 +82,12 @@ class settings {
     require(!given || *given > 0, key, must);
     return given;
   }
+  /// A base of frequencies.
+  std::optional<double> above_one(std::string_view key) const {
+    auto const given = number(key);
+    require(!given || *given > 1, key, "be above 1");
+    return given;
+  }
   /// A whole number from least to most.
   std::optional<std::size_t> count(std::string_view key, std::uint64_t least,
                                    std::uint64_t most) const {

@@ -206,11 +206,11 @@ TEST(gguf_metadata, reads_rope_tensors_at_any_alignment) {
       EXPECT_EQ(header.tensors().at("blk.0.attn_q.weight").dims,
                 (std::vector<std::uint64_t>{128, 64, 1, 1}));
       EXPECT_EQ(header.tensors().at("blk.0.attn_q.weight").type, 12u);
-      EXPECT_EQ(header.data_begin() % alignment, 0u);
+      EXPECT_EQ(header.parts().at(0).data_begin % alignment, 0u);
     }
     // The first number of a tensor that the header does not read lies where it says.
     auto const header = read(file);
-    auto const at = header.data_begin() + header.tensors().at("other.weight").offset;
+    auto const at = header.parts().at(0).data_begin + header.tensors().at("other.weight").offset;
     EXPECT_EQ(file.str().substr(at, sizeof(float)), gguf_text().number(9.0f).str());
   }
 }

@@ -5,47 +5,22 @@
 #include <map>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/values.hpp"
+#include "posenc/model/gguf/shown.hpp"
 #include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-namespace detail {
-
-/// A string in an error: unprintable bytes as ?, at most 64 bytes.
-inline std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 64));
-  std::ranges::replace_if(
-      result, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text.size() > result.size() ? result + "..." : result;
-}
-
-inline std::string shown_gguf(gguf_value const& value) {
-  if (auto const* const text = std::get_if<std::string>(&value))
-    return "the string \"" + printable(*text) + "\"";
-  if (auto const* const text = std::get_if<gguf_long_text>(&value))
-    return "a string of " + shown(text->size) + " bytes";
-  if (auto const* const list = std::get_if<gguf_list>(&value))
-    return "a list of " + shown(list->size);
-  if (auto const* const flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (auto const* const n = std::get_if<std::uint64_t>(&value)) return shown(*n);
-  if (auto const* const n = std::get_if<std::int64_t>(&value)) return shown(*n);
-  return shown(std::get<double>(value));
-}
-
-/// As JSON writes it.
-inline std::string shown_list(std::vector<double> const& values) {
-  std::string result;
-  for (auto const x : values) result += (result.empty() ? "" : ",") + shown(x);
-  return "[" + result + "]";
-}
-
-}  // namespace detail
-
 /// The description of a tensor.
 struct gguf_tensor {
   std::vector<std::uint64_t> dims;  ///< the contiguous one first
   std::uint32_t type;               ///< as ggml numbers them: 0 is F32
-  std::uint64_t offset;             ///< in bytes, from gguf_metadata::data_begin()
+  std::uint64_t offset;             ///< in bytes, from gguf_part::data_begin of its part
+  std::size_t part = 0;             ///< the file that has it, of gguf_metadata::parts()
+};
+
+/// One of the files of a model.
+struct gguf_part {
+  std::string file;              ///< its name, as given
+  std::uint64_t data_begin = 0;  ///< of its tensors' data, in bytes from the beginning of the file
 };
 
 /// A little-endian GGUF file of version 2 or 3. [ggml, docs/gguf.md]
@@ -55,7 +30,11 @@ struct gguf_tensor {
 ///     file.values("rope_freqs.weight");        // the numbers of one of rope_tensors
 ///
 /// Reads the header and the tensors in rope_tensors only. No length is trusted before its bytes
-/// were read: memory is proportional to the file, and a header beyond 1 GiB is refused. Immutable.
+/// were read: memory is proportional to the file, and a header beyond 1 GiB is refused.
+///
+/// A model in several files has its keys in the first, and tensors in all: add_part adds those of
+/// the next (gguf/parts.hpp does so by the files' names). A tensor is at
+/// parts()[tensor.part].data_begin + tensor.offset of the file parts()[tensor.part].file.
 ///
 /// Throws std::invalid_argument for other first letters or another version, a big-endian file, a
 /// file that ends early, a key or tensor that appears twice, an unknown type of value, a list of
@@ -73,7 +52,34 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   gguf_metadata(std::span<std::byte const> memory, std::string file)
       : gguf_metadata(detail::gguf_bytes(memory, std::move(file))) {}
 
-  std::string const& file() const noexcept { return file_; }  ///< its name, as given
+  std::string const& file() const noexcept { return parts_.front().file; }  ///< of the keys
+  /// The files whose tensors are here, in order.
+  std::vector<gguf_part> const& parts() const& noexcept { return parts_; }
+  /// Of a temporary.
+  std::vector<gguf_part> parts() && { return std::move(parts_); }
+  /// In how many files the model is, by the keys of this one: 1 unless it was split.
+  std::size_t files_of_model() const {
+    return std::max<std::size_t>(count("split.count", 0, most_files).value_or(1), 1);
+  }
+
+  /// Adds the tensors of the next file of the model. Throws std::invalid_argument, and adds
+  /// nothing, unless split.no and split.count say that it is that, and none of its tensors is here.
+  void add_part(gguf_metadata next) {
+    auto const no = parts_.size(), all = files_of_model();
+    next.require(next.count("split.no", 0, most_files) == no, "split.no",
+                 "be " + detail::shown(no) + ", for the part that follows " + parts_.back().file);
+    next.require(no < all && next.files_of_model() == all, "split.count",
+                 "be " + detail::shown(all) + ", as in " + file() + ", and above split.no");
+    for (auto const& [name, tensor] : next.tensors_)
+      if (auto const found = tensors_.find(name); found != tensors_.end())
+        detail::refuse(next.file(), ": ", detail::printable(name),
+                       " must be in one file of the model, got it in ",
+                       parts_[found->second.part].file, " too");
+    for (auto& [name, tensor] : next.tensors_) tensor.part = no;
+    parts_.push_back(std::move(next.parts_.front()));
+    tensors_.merge(next.tensors_), values_.merge(next.values_);
+  }
+
   /// All, by name.
   std::map<std::string, gguf_value, std::less<>> const& keys() const& noexcept { return keys_; }
   /// Of a temporary.
@@ -86,10 +92,13 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   std::map<std::string, gguf_tensor, std::less<>> tensors() && { return std::move(tensors_); }
   /// Of all tensors, not of rope_tensors alone.
   bool has_tensor(std::string_view name) const { return tensors_.contains(name); }
+  /// Whether the name of any tensor begins so.
+  bool has_tensors(std::string_view start) const {
+    auto const first = tensors_.lower_bound(start);
+    return first != tensors_.end() && first->first.starts_with(start);
+  }
 
-  /// Where the tensors' data begins, in bytes from the beginning of the file.
-  std::uint64_t data_begin() const noexcept { return data_begin_; }
-  /// The numbers of one of rope_tensors, if the file has it.
+  /// The numbers of one of rope_tensors, if a file has it.
   std::optional<std::vector<double>> values(std::string_view tensor) const {
     auto const found = values_.find(tensor);
     return found == values_.end() ? std::nullopt : std::optional(found->second);
@@ -98,7 +107,7 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   /// Throws std::invalid_argument: what the value must be, and what it is.
   [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
     auto const* const value = value_of(key);
-    detail::refuse(file_, ": ", key, " must ", must,
+    detail::refuse(file(), ": ", key, " must ", must,
                    value == nullptr ? ", and is absent" : ", got " + detail::shown_gguf(*value));
   }
 
@@ -147,7 +156,9 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
 
-  explicit gguf_metadata(detail::gguf_bytes bytes) : file_(bytes.file()) {
+  static constexpr std::uint64_t most_files = 65'535;  // split.count is of 16 bits
+
+  explicit gguf_metadata(detail::gguf_bytes bytes) : parts_{{.file = bytes.file()}} {
     bytes.subject("the file");
     std::array<unsigned char, 4> magic{};
     bytes.take(std::as_writable_bytes(std::span(magic)));
@@ -205,13 +216,14 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
     constexpr std::string_view key = "general.alignment";
     auto const alignment = count(key, 1, std::uint64_t{1} << 30).value_or(32);
     require(std::has_single_bit(alignment), key, "be a power of 2");
-    data_begin_ = (bytes.at() + alignment - 1) / alignment * alignment;
+    auto& data_begin = parts_.front().data_begin;
+    data_begin = (bytes.at() + alignment - 1) / alignment * alignment;
     std::multimap<std::uint64_t, std::string> by_offset;  // a pipe only goes forward
     for (auto const name : rope_tensors) {
       if (has_tensor(name)) by_offset.emplace(tensors_.find(name)->second.offset, name);
     }
     for (auto const& [at, name] : by_offset) {
-      auto const& [dims, type, offset] = tensors_.at(name);
+      auto const& [dims, type, offset, part] = tensors_.at(name);
       bytes.subject(name);
       bool const is_list = dims.size() == 1 && dims[0] >= 1 && dims[0] <= gguf_most_numbers;
       bytes.require(is_list && type == 0, "have 1 dimension, of 1 to ", gguf_most_numbers,
@@ -219,14 +231,13 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
                     dims.empty() ? 0 : dims[0], " numbers, and type ", type);
       bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62,
                     "have an offset below 2^62 that is a multiple of ", alignment, ", got ", at);
-      bytes.move_to(data_begin_ + at);
+      bytes.move_to(data_begin + at);
       auto& numbers = values_[name];
       for (std::uint64_t i = 0; i < dims[0]; ++i) numbers.push_back(bytes.number<float>());
     }
   }
 
-  std::string file_;
-  std::uint64_t data_begin_ = 0;
+  std::vector<gguf_part> parts_;
   std::map<std::string, gguf_value, std::less<>> keys_;
   std::map<std::string, gguf_tensor, std::less<>> tensors_;
   std::map<std::string, std::vector<double>, std::less<>> values_;

@@ -115,9 +115,8 @@ class gguf_reader : public gguf_config {
   static constexpr std::size_t chunk() { return 8192; }
 
   void add_what_lists_say(scheduled_layer& layer, std::size_t i) const {
-    layer.sinks = file.tensors().empty()
-                      ? family.sinks
-                      : file.has_tensor("blk." + shown(i) + ".attn_sinks.weight");
+    auto const name = "blk." + shown(i) + ".attn_";  // without such tensors the file tells nothing
+    layer.sinks = file.has_tensors(name) ? file.has_tensor(name + "sinks.weight") : family.sinks;
     layer.has_index = !family.index.after_dense || i >= dense_;
     if (family.positions != position_rule::rope) layer.name = layer.type;
   }
@@ -188,13 +187,14 @@ class gguf_reader : public gguf_config {
   /// The norm of a layer. The tensors say it where files of one architecture differ.
   norm_rule norm_of(std::size_t layer) const {
     auto rule = family.norm;
-    if (rule.optional && !file.has_tensor("blk." + shown(layer) + ".attn_q_norm.weight"))
-      rule.of = file.tensors().empty() ? norm_scope::unknown : norm_scope::none;
+    auto const name = "blk." + shown(layer) + ".attn_";
+    if (rule.optional && !file.has_tensor(name + "q_norm.weight"))
+      rule.of = file.has_tensors(name) ? norm_scope::none : norm_scope::unknown;
     bool const is_maverick = count("expert_count", 0, most_dims) == std::size_t{128};
     if (rule.where_rotated && is_maverick) rule.of = norm_scope::none;
     return rule;
   }
-  /// Not known where another part of a split file has the tensors of the layer.
+  /// Not known where the file lacks the tensors of the layer.
   std::optional<bool> has_key_bias(std::size_t layer) const {
     auto const k = "blk." + shown(layer) + ".attn_",
                name = k + (file.has_tensor(k + "k.weight") ? "k" : "qkv");
@@ -207,9 +207,7 @@ class gguf_reader : public gguf_config {
   }
   static constexpr char const* norm_prefix = "attn_";
   /// What was found, with the keys that act and the ignored ones; throws as settle_keys does.
-  model_description settled() {
-    return settle_keys(), std::move(found);
-  }
+  model_description settled() { return settle_keys(), std::move(found); }
 
  private:
   static constexpr auto pattern = "attention.sliding_window_pattern";

@@ -42,16 +42,12 @@ class gguf_rotation : rope_record {
   }
 
   double base() {
-    auto const above_one = [&](std::string_view name) {
-      auto const given = config_.number(name);
-      config_.require(!given || *given > 1, name, "be above 1");
-      return given;
-    };
     constexpr auto name = "rope.freq_base", compressed = "attention.compress_rope_freq_base";
-    auto const all = above_one(name), local = above_one("rope.freq_base_swa");
+    auto const all = config_.above_one(name), local = config_.above_one("rope.freq_base_swa");
     if (slides_ && (local || known_.local_base != 0))
       return config_.or_assumed(local, "rope.freq_base_swa", known_.local_base);
-    if (known_.compressed && !slides_) return config_.needed(above_one(compressed), compressed);
+    if (known_.compressed && !slides_)
+      return config_.needed(config_.above_one(compressed), compressed);
     config_.require(!all || known_.only_base == 0 || *all == known_.only_base, name,
                     "be " + shown(known_.only_base) + ": llama.cpp has no other for this");
     return config_.or_assumed(all, name, 1e4);

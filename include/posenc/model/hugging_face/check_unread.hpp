@@ -14,7 +14,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// these a record names partial_rotary_factor where transformers 5 reads it for plain RoPE, too.
 inline constexpr std::string_view keys_of_some_families =
     // lists of layers
-    "layer_types layers_block_type block_types _block_types attention_layers block_configs"
+    "layer_types layers_block_type block_types _block_types attention_layers attention_types"
+    " block_configs"
     " hybrid_override_pattern hybrid_layer_pattern attn_type_list compress_ratios"
     " linear_attn_config attn_layer_indices full_attn_idxs sparse_attention_config"
     " cross_attention_layers"
@@ -51,7 +52,6 @@ inline void check_unread(auto& config, json_object const& object, bool is_of_rop
                              contains(words_of(keys_that_act_elsewhere), key) ||
                              contains(words_of(config.family.without_effect), key) ||
                              (is_outside && contains(words_of(config.outside_without_effect), key));
-    if (key == "attention_types" && config.has("attention_layers")) continue;  // GPT-Neo
     if (is_known_so || unread.is_without_effect(found, value)) continue;
     object.require(!config.is_known || !object.is_hidden(key), key,
                    "say what is so anyway, because " + found.type + " does not read it");

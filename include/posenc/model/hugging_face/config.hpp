@@ -10,6 +10,7 @@
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/hugging_face/measured_families.hpp"
 #include "posenc/model/hugging_face/other_families.hpp"
+#include "posenc/model/hugging_face/text_model.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 /// How to read a config.json.
@@ -182,6 +183,7 @@ class hugging_face_config : public findings, public json_object {
     family.has_axes = family.has_axes || outer.has_axes;
     if (outer.within != both_ways::none) family.within = outer.within;
     for (auto const key : words_of(outer.lacks)) hide(key);
+    hide_what_is_lost(outer);
     outside_without_effect = outer.without_effect;
   }
   /// Keys that the class of the model does not read count as unread.
@@ -197,16 +199,15 @@ class hugging_face_config : public findings, public json_object {
     for (auto const key : words_of(keys_of_some_families))
       if (!contains(words_of(f.keys), key) && !goes_with_rule(key)) hide_everywhere(key);
     for (auto const key : words_of(f.lacks)) hide(key);
+    hide_what_is_lost(f);
     auto const may_rotate = {rope, alibi_if_flagged, alibi_without_context};
     if (!contains(may_rotate, f.positions)) hide("head_dim");
   }
 
-  static json_object text_model_of(json_object const& root) {
-    auto model = root.object("thinker_config").value_or(root);
-    for (auto const* key : {"text_config", "llm_config", "language_config"}) {
-      if (auto const inner = model.object(key)) return *inner;
-    }
-    return model;
+  /// Some classes make rope_parameters of their defaults where there are none.
+  void hide_what_is_lost(model_family const& f) const {
+    if (has("rope_parameters") || has("rope_scaling")) return;
+    for (auto const key : words_of(f.loses)) hide(key);
   }
 
   bool may_omit_sizes() const { return !path().empty() && family.omits_sizes; }

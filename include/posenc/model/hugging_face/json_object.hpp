@@ -55,8 +55,10 @@ class json_object : public settings<json_object> {
   [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
     auto const& value = peek(std::string(key));
     bool const is_given = !value.is_discarded() && !value.is_null();
+    auto const unread = is_hidden(key) && must.starts_with("be given");
     detail::refuse(where_, ": ", key, " must ", must,
-                   is_given ? ", got " + shown_json(value) : ", and is absent");
+                   is_given ? ", got " + shown_json(value) : ", and is absent",
+                   is_given && unread ? ", which is not read for this model_type" : "");
   }
 
   // For settings; 8192.0 is a whole number, too.

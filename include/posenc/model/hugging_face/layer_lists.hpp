@@ -124,11 +124,45 @@ inline layer_types types_of_sparse_attention(json_object const& keys,
   return types;
 }
 
+/// The types by GPT-Neo's [[["global", "local"], 12]]: lists, and how often each repeats.
+inline layer_types repeated_types(hugging_face_config const& config, std::string_view key) {
+  constexpr auto must = "be a list of lists of types, each with a whole number of times";
+  layer_types types;
+  auto const* const given = config.value_of(key);
+  config.require(given->is_array(), key, must);
+  for (auto const& item : *given) {
+    bool const is_pair = item.is_array() && item.size() == 2 && item[0].is_array() &&
+                         std::ranges::all_of(item[0], &json::is_string);
+    auto const times = is_pair ? json_object::whole_in(item[1]) : std::optional<std::uint64_t>();
+    config.require(times && *times > 0 && *times <= most_dims, key, must);
+    for (std::uint64_t i = 0; i < *times && types.size() <= config.found.layers; ++i)
+      for (auto const& type : item[0]) types.push_back(type.get<std::string>());
+  }
+  return types;
+}
+
+/// The types by Kimi Linear's object, which counts layers from 1.
+inline layer_types types_of_linear_attention(hugging_face_config& config,
+                                             json_object const& linear) {
+  auto const full = layers_by_index(config, linear, "full_attn_layers", 1);
+  auto others = layers_by_index(config, linear, "kda_layers", 1);
+  others.flip();
+  linear.require(others == full, "kda_layers", "hold the layers that full_attn_layers has not");
+  return full_where(full, linear_attention);
+}
+
 /// The types by a key that lists them; empty if there is none.
 inline layer_types listed_layer_types(hugging_face_config& config) {
   for (std::string_view const key :
        {"layer_types", "layers_block_type", "block_types", "_block_types", "attention_layers"}) {
     auto given = config.texts(std::string(key));
+    constexpr auto short_form = "attention_types";
+    if (key == "attention_layers" && config.has(short_form)) {
+      auto repeated = repeated_types(config, short_form);
+      require_entries(config, short_form, repeated.size(), 0);
+      config.require(!given || *given == repeated, short_form, "agree with attention_layers");
+      given = std::move(repeated);
+    }
     bool const repeats = key.ends_with("block_types");  // RecurrentGemma
     if (!given || (repeats && given->empty())) continue;
     if (repeats) {
@@ -139,7 +173,12 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
       std::ranges::replace(*given, "global", std::string(full_attention));
       std::ranges::replace(*given, "local", std::string(sliding_attention));
     }
-    return checked_layer_types(config, key, std::move(*given));
+    bool const is_short = key == "attention_layers" && !config.has(key);
+    auto types = checked_layer_types(config, is_short ? short_form : key, std::move(*given));
+    if (auto const linear = config.object("linear_attn_config"))
+      config.require(types_of_linear_attention(config, *linear) == types, "linear_attn_config",
+                     "agree with " + std::string(key));
+    return types;
   }
   if (config.has("hybrid_override_pattern")) {  // Nemotron-H
     auto const length = config.text("hybrid_override_pattern")->size();
@@ -164,13 +203,8 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
                                  types_of_sparse_attention(*sparse, *given));
   }
   if (auto const blocks = config.objects("block_configs")) return types_of_blocks(config, *blocks);
-  if (auto const linear = config.object("linear_attn_config")) {  // Kimi Linear, counted from 1
-    auto const full = layers_by_index(config, *linear, "full_attn_layers", 1);
-    auto others = layers_by_index(config, *linear, "kda_layers", 1);
-    others.flip();
-    linear->require(others == full, "kda_layers", "hold the layers that full_attn_layers has not");
-    return full_where(full, linear_attention);
-  }
+  if (auto const linear = config.object("linear_attn_config"))
+    return types_of_linear_attention(config, *linear);
   for (auto const* key : {"attn_layer_indices", "full_attn_idxs"}) {  // Bamba, LFM2
     if (!config.has(key)) continue;
     return full_where(layers_by_index(config, config, key, 0), key[0] == 'a' ? "mamba" : "conv");
@@ -183,39 +217,6 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
   config.require(!config.family.needs_layer_types, "layer_types",
                  "be given, or another list of the types of layers");
   return {};
-}
-
-/// Whether each layer sees the keys that an earlier one chose (GLM-5).
-inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
-  std::vector<bool> shares(config.found.layers, false);
-  if (config.family.index.heads.key.empty()) return shares;
-  constexpr auto pattern = "index_topk_pattern";
-  auto given = config.texts("indexer_types");
-  auto const key = given ? "indexer_types" : pattern;
-  if (!given && config.peek(pattern).is_string()) {
-    given = layer_types_by_letter(config, pattern, {{'F', "full"}, {'S', "shared"}},
-                                  "hold letters F and S");
-  }
-  if (!given) given = config.texts(pattern);
-  auto const every = config.count_or_zero("index_topk_freq", most_dims).value_or(1);
-  auto const first = config.count("index_skip_topk_offset", most_dims).value_or(2);
-  bool const is_listed = given && !given->empty();
-  if (is_listed) require_entries(config, key, given->size());
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    shares[i] = is_listed ? (*given)[i] == "shared" : i + 1 > first && (i + 1 - first) % every != 0;
-  }
-  config.require(!shares.front(), key, "begin with a layer of its own choice");
-  return shares;
-}
-
-/// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
-inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
-  if (!config.has(key) || !config.peek(key).is_array()) return {};
-  auto given = *config.numbers(key);
-  require_entries(config, key, given.size());
-  config.require(std::ranges::min(given) >= 0, key, "hold no number below 0");
-  given.resize(config.found.layers);
-  return given;
 }
 
 }  // namespace posenc::detail

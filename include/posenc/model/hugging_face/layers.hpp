@@ -7,6 +7,39 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
+/// Whether each layer sees the keys that an earlier one chose (GLM-5).
+inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
+  std::vector<bool> shares(config.found.layers, false);
+  if (config.family.index.heads.key.empty()) return shares;
+  constexpr auto pattern = "index_topk_pattern";
+  auto given = config.texts("indexer_types");
+  auto const key = given ? "indexer_types" : pattern;
+  if (!given && config.peek(pattern).is_string()) {
+    given = layer_types_by_letter(config, pattern, {{'F', "full"}, {'S', "shared"}},
+                                  "hold letters F and S");
+  }
+  if (!given) given = config.texts(pattern);
+  auto const every = config.count_or_zero("index_topk_freq", most_dims).value_or(1);
+  auto const first = config.count("index_skip_topk_offset", most_dims).value_or(2);
+  bool const is_listed = given && !given->empty();
+  if (is_listed) require_entries(config, key, given->size());
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    shares[i] = is_listed ? (*given)[i] == "shared" : i + 1 > first && (i + 1 - first) % every != 0;
+  }
+  config.require(!shares.front(), key, "begin with a layer of its own choice");
+  return shares;
+}
+
+/// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
+inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
+  if (!config.has(key) || !config.peek(key).is_array()) return {};
+  auto given = *config.numbers(key);
+  require_entries(config, key, given.size());
+  config.require(std::ranges::min(given) >= 0, key, "hold no number below 0");
+  given.resize(config.found.layers);
+  return given;
+}
+
 /// What read_layers.hpp asks for: the layers.
 class hugging_face_layers : public hugging_face_config {
  public:
@@ -118,6 +151,9 @@ class hugging_face_layers : public hugging_face_config {
     bases_ = numbers_by_layer(*this, "layer_rope_theta");  // 0 is NoPE
     bool const bases_decide = !bases_.empty();
     if (!bases_decide) bases_ = numbers_by_layer(*this, "rope_theta");
+    require(std::ranges::all_of(bases_, [](double x) { return x == 0 || x > 1; }),
+            bases_decide ? "layer_rope_theta" : "rope_theta",
+            "hold bases above 1, or 0 where a layer does not rotate");
     parts_ = numbers_by_layer(*this, "partial_rotary_factors");
     shares_index_ = layers_that_share_index(*this);
     for (std::size_t i = 0; i < types.size(); ++i) {

@@ -54,7 +54,7 @@ struct measured_families : family_words {
       family("longt5", none, {.positions = buckets, .note = of_decoder, .is_decoder = true,
        .undivided = true, .without_effect = "encoder_attention_type"}),
       // Positions are rotations.
-      family("jetmoe higgs_audio_v2", none),
+      family("jetmoe", none), family("higgs_audio_v2", none, {.needs_rope = true}),
       family("deepseek_ocr2_text", none, {.lacks = "head_dim"}),
       family("gpt_neox_japanese", none, {.keys = "partial_rotary_factor rotary_pct rotary_emb_base",
        .lacks = "head_dim", .base_key = "rotary_emb_base"}),

@@ -64,8 +64,8 @@ struct other_model_families : family_words {
       family("bailing_moe_v2", {.query = "query_layernorm", .key = "key_layernorm",
        .flag = "use_qk_norm"}, {.partial = 0.5, .sections = {8, 12, 12},
        .without_effect = "max_window_layers"}),
-      family("kimi_linear", none, {.keys = "linear_attn_config qk_nope_head_dim qk_rope_head_dim",
-       .lacks = "layer_types", .rotation = no_layer, .nope_key = "mla_use_nope",
+      family("kimi_linear", none, {.keys = "layer_types linear_attn_config qk_nope_head_dim"
+       " qk_rope_head_dim", .rotation = no_layer, .nope_key = "mla_use_nope",
        .needs_layer_types = true}),
       family("kimi_k2", none, {.keys = "rope_interleave", .interleaved = true, .base = 5e4,
        .last_dims = true, .mscale_on_scores = true}),
@@ -79,7 +79,7 @@ struct other_model_families : family_words {
        deepseek_index.heads, .head_dim = deepseek_index.head_dim, .chosen = {"index_topk", 512},
        .key_stride = {"", 4}, .interleaved = true, .last_dims = true,
        .layers = "compressed_sparse_attention"}, .sinks = true}),
-      family("glmasr", none, {.lacks = "rope_theta", .refusal = "be with a text_config"}),
+      family("glmasr", none, {.loses = "rope_theta", .refusal = "be with a text_config"}),
       family("paligemma colpali", none, {.within = both_ways::prefix,
        .refusal = "be with a text_config"}),
       family("baichuan", none, {.positions = alibi_without_context}),
@@ -105,7 +105,7 @@ struct other_model_families : family_words {
       family("whisper", none, {.positions = learned, .note = "The decoder's layers; the encoder"
        " adds sinusoidal embeddings to its frames.", .is_decoder = true,
        .without_effect = "max_source_positions"}),
-      family("gpt_neo", none, {.keys = "attention_layers", .lacks = "layer_types",
+      family("gpt_neo", none, {.keys = "attention_layers attention_types", .lacks = "layer_types",
        .positions = learned, .rotation = no_layer, .window_key = "window_size", .window = 256,
        .full_every = 2, .full_at = first_of_each, .undivided = true}),
       family("bert roberta electra xlm-roberta xlm-roberta-xl camembert", none,

@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/truncated.hpp"
-#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/rope_keys.hpp"
 #include "posenc/model/rope_rule.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -48,42 +48,14 @@ class rope_rule : protected rope_record {
   bool has_local_base_ =  ///< sliding layers have a base of their own
       config_.is_known ? family_.local_base != 0
                        : config_.has("rope_local_base_freq") || config_.has("swa_rope_theta");
-  bool is_nested_ = false;     ///< there is an object for each type of layers
-  json_object keys_ = keys();  ///< without any key if the file has none for these layers
-  std::string name_;           ///< rope_type
+  /// Without any key if the file has none for these layers.
+  rope_keys of_layer_ = rope_keys_of(config_, layer_.type, is_compressed_, has_local_base_);
+  bool is_nested_ = of_layer_.is_nested;
+  json_object keys_ = of_layer_.keys;
+  std::string name_;  ///< rope_type
   std::optional<double> ntk_factor_ = config_.positive(std::string(family_.ntk_key));
 
  private:
-  /// rope_parameters or rope_scaling.
-  json_object keys() {
-    auto const newer = config_.object("rope_parameters"), scaling = config_.object("rope_scaling");
-    bool const agree = !newer || !scaling || newer->whole() == scaling->whole();
-    config_.require(agree, "rope_scaling", "agree with rope_parameters");
-    auto rope = newer ? newer : scaling;
-    if (!rope && config_.is_object("rotary")) rope = config_.object("rotary");  // InternLM
-    config_.require(rope || !(family_.needs_rope || family_.needs_nested_rope), "rope_parameters",
-                    "be given for " + config_.found.type);
-    is_nested_ = rope && std::ranges::any_of(rope->whole(), [](auto& x) { return x.is_object(); });
-    if (is_nested_) {
-      bool const fits =
-          !config_.is_known || family_.compressed || !config_.is_hidden("layer_types");
-      config_.require(fits, newer ? "rope_parameters" : "rope_scaling",
-                      "be one object for all layers of " + config_.found.type);
-      auto const name = !family_.compressed ? layer_.type : is_compressed_ ? "compress" : "main";
-      return rope->needed(rope->object(name), name, "be given for layers of " + layer_.type);
-    }
-    bool const is_of_types = family_.needs_nested_rope || (newer && family_.local_base != 0);
-    config_.require(!rope || !is_of_types, newer ? "rope_parameters" : "rope_scaling",
-                    "have an object for each type of layers of " + config_.found.type);
-    if (auto const types = config_.texts("yarn_only_types"))  // Step
-      config_.require(*types == layer_types{"full_attention"} && family_.scaled_if_full,
-                      "yarn_only_types", "be full_attention alone");
-    if (!rope) return json_object(config_.whole(), config_.where() + ": rope_parameters").emptied();
-    bool const for_full_layers_only =
-        (has_local_base_ && !family_.local_scaled) || family_.scaled_if_full || family_.compressed;
-    return slides_ && for_full_layers_only ? rope->emptied() : *rope;
-  }
-
   frequencies_by_length frequencies_of(std::size_t rotary_dim, double base,
                                        std::optional<double> partial) {
     if (name_ == "proportional") {
@@ -191,7 +163,12 @@ class rope_rule : protected rope_record {
   }
   std::optional<double> attention_factor() {
     bool const is_one = is_compressed_ && keys_.peek("attention_factor").is_discarded();
-    return is_one ? used("attention_factor", 1) : optional("attention_factor");  // DeepSeek's code
+    if (!is_one) return optional("attention_factor");
+    auto const factor = keys_.number("factor").value_or(1);
+    if (is_nested_ && factor > 1)
+      note("attention_factor is 1, as DeepSeek's own code has it. transformers up to 5.17 takes " +
+           shown(yarn_magnitude(factor)) + " where nested rope_parameters do not give it.");
+    return used("attention_factor", 1);
   }
   double needed(char const* key) {
     return keys_.needed(optional(key), key, "be given for rope_type " + name_);

@@ -65,18 +65,20 @@ class hugging_face_rotation : image_rotation {
                     "be " + shown(layer_.base) + ", as in the list for each layer");
       return layer_.base;
     }
-    auto const get = [](auto const& keys, auto const& key) { return keys.positive(key); };
-    if (auto const inside = keys_.agreed({"rope_theta", "base"}, get)) {
+    if (auto const inside = base_in(keys_, {"rope_theta", "base"})) {
       auto const outside = is_nested_ ? std::nullopt : base_outside();
       if (outside && *outside != *inside)
         keys_.refuse("rope_theta", "agree with the one outside, which is " + shown(*outside));
       return *inside;
     }
-    if (is_compressed_) return config_.positive_or("compress_rope_theta", 160'000);
+    if (is_compressed_) {
+      constexpr auto key = "compress_rope_theta";
+      return config_.or_assumed(config_.above_one(key), key, 160'000.0);
+    }
     if (slides_) {
       if (has_local_base_) {
         auto const local =
-            config_.positive({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
+            base_in(config_, {"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
         if (local) return *local;
       }
       if (family_.local_base != 0) {
@@ -87,10 +89,14 @@ class hugging_face_rotation : image_rotation {
     if (auto const given = base_outside()) return *given;
     if (!family_.base_object.empty()) {
       auto const object = config_.object(std::string(family_.base_object));
-      if (auto const inside = object ? object->positive("rope_theta") : std::nullopt)
+      if (auto const inside = object ? object->above_one("rope_theta") : std::nullopt)
         return *inside;
     }
-    if (family_.base_is_ratio) return 1e4 * config_.positive_or("rope_ratio", 1);
+    if (family_.base_is_ratio) {
+      auto const ratio = config_.positive_or("rope_ratio", 1);
+      config_.require(1e4 * ratio > 1, "rope_ratio", "leave a base, 10000 times it, above 1");
+      return 1e4 * ratio;
+    }
     note_other("rope_theta", family_.other_base);
     if (family_.base != 1e4) return config_.assumed("rope_theta", family_.base);
     config_.assume("rope_theta", 1e4,
@@ -175,11 +181,16 @@ class hugging_face_rotation : image_rotation {
 
   std::optional<double> base_outside() const {
     auto const key = std::string(family_.base_key);
-    auto const given = key.empty() ? config_.positive({"rope_theta", "rotary_emb_base", "theta"})
-                                   : config_.positive(key);
+    auto const given = key.empty() ? base_in(config_, {"rope_theta", "rotary_emb_base", "theta"})
+                                   : config_.above_one(key);
     if (given || has_local_base_ || is_nested_) return given;
     auto const rope = config_.object("rope_parameters");  // whose scaling is of other layers
-    return rope ? rope->positive("rope_theta") : given;
+    return rope ? rope->above_one("rope_theta") : given;
+  }
+  /// The one of these keys that is given; throws if two are given and differ.
+  static std::optional<double> base_in(json_object const& keys,
+                                       std::initializer_list<char const*> names) {
+    return keys.agreed(names, [](auto const& o, auto const& key) { return o.above_one(key); });
   }
 
   void note_other(std::string const& key, double value) {
