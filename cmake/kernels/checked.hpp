@@ -113,7 +113,7 @@ struct checked_places {
   }
   bool overlaps(checked_places const& other) const {
     return overlap(memory, other.memory) &&
-           !posenc::detail::are_side_by_side(strided(), other.strided()) &&
+           posenc::detail::share_a_byte(strided(), other.strided()) &&
            posenc::detail::addresses_overlap(address(), other.address());
   }
   bool are(checked_places const& other) const {
