@@ -285,8 +285,6 @@ inline checked_heads checked(heads_name what, posenc1_cache const& given, heads_
     heads.codes.shape = {given.pages, given.page_tokens, shape.heads, bytes};
     heads.codes.tokens = shape.tokens;
     heads.codes.check(written, shape);
-    if (written && given.slots != nullptr)
-      posenc::detail::require_each_slot_once({given.slots, shape.tokens});
     if (!has_scales) return;
     heads.scales.shape = heads.codes.shape, heads.scales.shape.head_dim = scale_bytes;
     heads.scales.tokens = shape.tokens;

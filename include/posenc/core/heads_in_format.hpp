@@ -131,10 +131,10 @@ class heads_view<Format, Address> {
     return slice;
   }
 
-  /// Throws std::invalid_argument if a slot comes twice: it would be written twice, in the order of
-  /// tasks.
-  void require_each_slot_once() const {
-    if constexpr (requires { codes_.require_each_slot_once(); }) codes_.require_each_slot_once();
+  /// Of the tokens; empty where they are at strides.
+  std::span<std::int64_t const> slots() const noexcept {
+    if constexpr (requires { codes_.slots(); }) return codes_.slots();
+    return {};
   }
   /// Where codes, and scales that are elsewhere, are in memory.
   auto addresses() const noexcept {
