@@ -14,6 +14,7 @@
 #include "posenc/core/overlap.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -59,6 +60,15 @@ class heads_view<Format, Address> {
     detail::require(!detail::addresses_overlap(codes_, scales_),
                     "heads_view: scales must not overlap codes");
   }
+  template <detail::ends_with_its_line Slots>
+  heads_view(format_type, raw*,  // posenc: what is viewed must have a name
+             shape_type const&, Slots&&) = delete;
+  template <detail::ends_with_its_line Slots>
+  heads_view(format_type, raw*,  // posenc: what is viewed must have a name
+             shape_type const&, strides const&, Slots&&) = delete;
+  template <detail::ends_with_its_line Slots>
+  heads_view(format_type, raw*,  // posenc: what is viewed must have a name
+             shape_type const&, strides const&, raw*, strides const&, Slots&&) = delete;
 
   std::size_t tokens() const noexcept { return codes_.tokens(); }                ///< in all
   std::size_t heads() const noexcept { return codes_.heads(); }                  ///< of each token
