@@ -82,7 +82,7 @@ heads_view<F> ggml_heads_of(Tensor const& t, std::size_t batch) {
   if constexpr (storable<F>) {
     return {reinterpret_cast<F*>(data), shape, strides};
   } else {
-    return {F(), data, shape, strides};
+    return {F{}, data, shape, strides};
   }
 }
 
