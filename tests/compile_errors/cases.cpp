@@ -535,6 +535,42 @@ void use(alibi const& bias, nope const& nothing) {
 }
 #endif
 
+// posenc: attention takes views q, k, v, an encoding, and options
+#ifdef case_attention_of_swapped_arguments
+#include "posenc/attention/attention.hpp"
+void use(heads_view<float> const& x) { attention(alibi(8), x, x, x); }
+#elif defined case_attention_of_vectors
+#include "posenc/attention/attention.hpp"
+void use(std::vector<float> const& x) { attention(x, x, x, nope()); }
+#elif defined case_attention_without_an_encoding
+#include "posenc/attention/attention.hpp"
+void use(heads_view<float> const& x) { attention(x, x, x); }
+#endif
+
+// posenc: attend takes tasks or a worker, calls, and std::byte memory
+#ifdef case_attend_in_memory_of_floats
+#include "posenc/attention/call.hpp"
+void use(heads_view<float> const& x, alibi const& encoding, std::vector<float>& memory) {
+  attention_call const call(x, x, x, x, encoding);
+  attend(worker(0, 1, [] {}), call, memory);
+}
+#elif defined case_attend_without_a_worker
+#include "posenc/attention/call.hpp"
+void use(heads_view<float> const& x, alibi const& encoding, std::vector<std::byte>& memory) {
+  attention_call const call(x, x, x, x, encoding);
+  attend(call, memory);
+}
+#endif
+
+// posenc: rotate takes views and rows, or rows and operands
+#ifdef case_rotate_of_swapped_arguments
+void use(heads_view<float> const& x, cos_sin_rows<float> const& rows) { rotate<halves>(rows, x); }
+#elif defined case_rotate_of_swapped_operands
+void use(heads_view<float> const& x, cos_sin_rows<float> const& rows) {
+  rotate(rotated<halves>(x), rows);
+}
+#endif
+
 // posenc: what is viewed must have a name
 #ifdef case_view_of_slots_without_a_name
 void use(float* data, pages_shape shape) {
@@ -588,8 +624,6 @@ auto use(heads_view<float> const& x) {
 auto use() { return attention_bias(std::vector<float>(12), 1, 3, 4); }
 #elif defined case_rows_without_a_name
 cos_sin_view<float> use(frequencies const& f) { return cos_sin_rows(f, std::vector{1, 2}); }
-#elif defined case_slice_of_rows_without_a_name
-auto use(frequencies const& f) { return cos_sin_rows(f, std::vector{1, 2}).slice_tokens(0, 1); }
 #elif defined case_factors_without_a_name
 #include "posenc/adapter/ggml.hpp"
 auto use(ggml_rope_parameters const& p) {

@@ -154,4 +154,7 @@ void attend(worker<Barrier> const& self, Calls const& calls, std::span<std::byte
   shared.add_ranges(self.index(), self.count());
 }
 
+/// Whatever else is given.
+void attend(...) = delete;  // posenc: attend takes tasks or a worker, calls, and std::byte memory
+
 }  // namespace posenc

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <ranges>
 #include <span>
 #include <utility>
@@ -32,10 +33,8 @@ struct viewed : std::span<T const> {
   template <detail::outlives_its_line List>
   requires std::convertible_to<List&&, std::span<T const>> viewed(List&& list)
   noexcept : std::span<T const>(std::forward<List>(list)) {}
-  /// An address and a count, or two iterators.
-  template <class First, class Last>
-  requires std::constructible_from<std::span<T const>, First, Last> viewed(First first, Last last)
-  noexcept : std::span<T const>(first, last) {}
+  /// What lies at an address.
+  viewed(T const* first, std::size_t count) noexcept : std::span<T const>(first, count) {}
   template <detail::ends_with_its_line List>
   viewed(List&&) = delete;  // posenc: what is viewed must have a name
 };

@@ -204,4 +204,8 @@ void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block:
   }
 }
 
+/// Whatever else is given.
+template <class...>
+void rotate(...) = delete;  // posenc: rotate takes views and rows, or rows and operands
+
 }  // namespace posenc

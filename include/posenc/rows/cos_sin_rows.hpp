@@ -61,10 +61,9 @@ class cos_sin_rows {
   }
 
   /// As rotate takes them. Like the spans below, valid while the rows live.
-  cos_sin_view<Real> view() const& noexcept {
+  cos_sin_view<Real> view() const noexcept {
     return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_};
   }
-  cos_sin_view<Real> view() const&& = delete;  // posenc: what is viewed must have a name
   operator cos_sin_view<Real>() const& noexcept { return view(); }  ///< the same
   operator cos_sin_view<Real>() const&& = delete;  // posenc: what is viewed must have a name
   std::size_t tokens() const noexcept { return cos_sin_.empty() ? 0 : tokens_; }  ///< one row each
@@ -81,8 +80,14 @@ class cos_sin_rows {
   cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const& {
     return view().slice_tokens(first, count);
   }
-  cos_sin_view<Real> slice_tokens(std::size_t,  // posenc: what is viewed must have a name
-                                  std::size_t) const&& = delete;
+  /// Of a temporary, its own.
+  cos_sin_rows slice_tokens(std::size_t first, std::size_t count) && {
+    auto const slice = view().slice_tokens(first, count);
+    if (count != 0) cos_sin_ = {slice.cos(0).data(), slice.cos(0).data() + 2 * pairs_ * count};
+    if (count == 0) cos_sin_.clear();
+    tokens_ = count;
+    return std::move(*this);
+  }
 
   /// Rows that undo these, attention factor and xPos gains included: (cos, -sin) / gain^2 per pair.
   /// Rotating by both restores the vectors, up to rounding.
