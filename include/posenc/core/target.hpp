@@ -3,7 +3,7 @@
 
 #if !defined(__cpp_concepts) || __cpp_concepts < 201907L
 #error posenc needs C++20
-#include "-std=c++20"  // which ends the compilation, before a thousand errors
+#include <-std=c++20>  // which ends the compilation, before a thousand errors
 #endif
 #if defined(_MSC_VER) && !defined(__clang__) && _MSVC_TRADITIONAL
 #error posenc needs the standard preprocessor: /Zc:preprocessor
