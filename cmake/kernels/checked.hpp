@@ -113,7 +113,7 @@ struct checked_places {
   }
   bool overlaps(checked_places const& other) const {
     return overlap(memory, other.memory) &&
-           !posenc::detail::are_side_by_side(strided(), other.strided()) &&
+           posenc::detail::share_a_byte(strided(), other.strided()) &&
            posenc::detail::addresses_overlap(address(), other.address());
   }
   bool are(checked_places const& other) const {
@@ -285,8 +285,6 @@ inline checked_heads checked(heads_name what, posenc1_cache const& given, heads_
     heads.codes.shape = {given.pages, given.page_tokens, shape.heads, bytes};
     heads.codes.tokens = shape.tokens;
     heads.codes.check(written, shape);
-    if (written && given.slots != nullptr)
-      posenc::detail::require_each_slot_once({given.slots, shape.tokens});
     if (!has_scales) return;
     heads.scales.shape = heads.codes.shape, heads.scales.shape.head_dim = scale_bytes;
     heads.scales.tokens = shape.tokens;

@@ -7,6 +7,7 @@
 #include "checked.hpp"
 #include "handles.hpp"
 #include "posenc/core/executor.hpp"
+#include "posenc/core/slot_search.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/operand.hpp"
 
@@ -33,6 +34,16 @@ checked_heads source_or_target(heads_name view_name, posenc1_heads const& view,
   view_name.require(bits_of(view.type) != POSENC1_F64,
                     "type must be float or of 16 bits, got double, which posenc1_rotate takes");
   return checked(view_name, view, shape, written);
+}
+
+/// Throws if a slot of a cache is written twice. `seen`: slots that were looked at already.
+void require_each_slot_once(heads_name what, posenc1_cache const& cache, std::size_t tokens,
+                            std::int64_t const*& seen) {
+  if (cache.data == nullptr || cache.slots == nullptr || cache.slots == seen) return;
+  seen = cache.slots;
+  std::span const slots(cache.slots, tokens);
+  if (!posenc::detail::ascend(slots))
+    named(what, [&] { posenc::detail::require_each_slot_once(slots); });
 }
 
 /// One set of heads, checked by itself.
@@ -75,7 +86,8 @@ void check_norm(heads_name what, posenc1_norm const& norm) {
 }
 
 void check(checked_set& set, names_of_step const& names, std::size_t which,
-           posenc1_step_heads const& heads, posenc1_step const& step, std::size_t pairs) {
+           posenc1_step_heads const& heads, posenc1_step const& step, std::size_t pairs,
+           std::int64_t const*& slots) {
   auto const what = names.name(which, "");
   set.given = &heads, set.rotates = which < 2;
   what.require(heads.head_dim > 0 && heads.head_dim <= posenc::detail::most_head_dim,
@@ -92,6 +104,9 @@ void check(checked_set& set, names_of_step const& names, std::size_t which,
         source_or_target(names.name(which, ".to"), heads.to, {}, {}, shape, true);
   if (heads.to_cache.data != nullptr)
     set.to[set.targets++] = checked(names.name(which, ".to_cache"), heads.to_cache, shape, true);
+  require_each_slot_once(names.name(which, ".to_cache"), heads.to_cache, step.tokens, slots);
+  if (stays)
+    require_each_slot_once(names.name(which, ".from_cache"), heads.from_cache, step.tokens, slots);
   what.require(
       set.targets < 2 || (!set.to[0].overlaps(set.to[1]) && set.to[0].layout == set.to[1].layout),
       "to and to_cache must have one layout and not overlap");
@@ -170,11 +185,12 @@ void write_step(names_of_step const& names, posenc1_step const& step, std::size_
   }
   checked_set sets[3];
   std::size_t count = 0;
+  std::int64_t const* slots = nullptr;  // which keys and values mostly share
   for (std::size_t which = 0; which < 3; ++which) {
     auto const& set = *all[which];
     names.name(which, "").require(set.heads != 0 || set.from.data == nullptr,
                                   "heads must be positive where there is data, got 0");
-    if (set.heads != 0) check(sets[count++], names, which, set, step, pairs);
+    if (set.heads != 0) check(sets[count++], names, which, set, step, pairs, slots);
   }
   for (auto const& a : std::span(sets, count)) {
     for (auto const& b : std::span(sets, count)) {

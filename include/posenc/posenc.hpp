@@ -22,6 +22,7 @@
 #include "posenc/core/require.hpp"         // errors; is_finite
 #include "posenc/core/compiler.hpp"        // what holds under -ffast-math; hints to compilers
 #include "posenc/core/target.hpp"          // one namespace per instruction set
+#include "posenc/core/viewed.hpp"          // numbers that a value keeps by address, of no temporary
 #include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
 
 // frequency: how fast each pair rotates

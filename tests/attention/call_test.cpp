@@ -165,7 +165,8 @@ TEST(attention_call, writes_records_and_outputs_of_other_types) {
   std::vector<float> scores(expected.scores.size()), weights(scores.size());
   std::vector<bfloat16> narrow(s.outputs.size());
   heads_view<bfloat16> const to(narrow.data(), s.to().shape());
-  attention_call const call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, nope(), {},
+  nope const encoding;
+  attention_call const call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, encoding, {},
                             {.scores = scores, .weights = weights});
   std::vector<std::byte> memory(attention_bytes(call, 1));
   attend(detail::one_task(), call, memory);
@@ -205,7 +206,8 @@ TEST(attention_call, needs_memory_that_grows_with_ranges_alone) {
   auto const bytes = [](std::size_t queries, std::size_t keys, std::size_t workers) {
     std::vector<float> q(queries * 4 * 8), kv(keys * 8), to(q.size());
     heads_view<float const> const of_q(q.data(), {queries, 4, 8}), k(kv.data(), {keys, 1, 8});
-    attention_call const call(of_q, k, k, heads_view<float>(to.data(), of_q.shape()), nope());
+    nope const encoding;
+    attention_call const call(of_q, k, k, heads_view<float>(to.data(), of_q.shape()), encoding);
     return attention_bytes(call, workers);
   };
   EXPECT_EQ(bytes(1000, 1000, 1),
@@ -219,8 +221,10 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
   auto const before = s.outputs;
   heads_view<float> const few(s.outputs.data(), {1, 2, 8}), over(s.x.q.data(), {2, 2, 8});
   auto const refusal = [&](heads_view<float> const& to, attention_records<float> const& records) {
-    return message_of(
-        [&] { attention_call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, nope(), {}, records); });
+    nope const encoding;
+    return message_of([&] {
+      attention_call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, encoding, {}, records);
+    });
   };
   EXPECT_EQ(refusal(few, {}), "posenc: attention_call: outputs must be [2][2][8], got [1][2][8]");
   EXPECT_EQ(refusal(over, {}),

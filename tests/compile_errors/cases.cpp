@@ -534,3 +534,131 @@ void use(alibi const& bias, nope const& nothing) {
   scheme{bias_table<alibi const&>(bias, 1, 10)};
 }
 #endif
+
+// posenc: attention takes views q, k, v, an encoding, and options
+#ifdef case_attention_of_swapped_arguments
+#include "posenc/attention/attention.hpp"
+void use(heads_view<float> const& x) { attention(alibi(8), x, x, x); }
+#elif defined case_attention_of_vectors
+#include "posenc/attention/attention.hpp"
+void use(std::vector<float> const& x) { attention(x, x, x, nope()); }
+#elif defined case_attention_without_an_encoding
+#include "posenc/attention/attention.hpp"
+void use(heads_view<float> const& x) { attention(x, x, x); }
+#endif
+
+// posenc: attend takes tasks or a worker, calls, and std::byte memory
+#ifdef case_attend_in_memory_of_floats
+#include "posenc/attention/call.hpp"
+void use(heads_view<float> const& x, alibi const& encoding, std::vector<float>& memory) {
+  attention_call const call(x, x, x, x, encoding);
+  attend(worker(0, 1, [] {}), call, memory);
+}
+#elif defined case_attend_without_a_worker
+#include "posenc/attention/call.hpp"
+void use(heads_view<float> const& x, alibi const& encoding, std::vector<std::byte>& memory) {
+  attention_call const call(x, x, x, x, encoding);
+  attend(call, memory);
+}
+#endif
+
+// posenc: rotate takes views and rows, or rows and operands
+#ifdef case_rotate_of_swapped_arguments
+void use(heads_view<float> const& x, cos_sin_rows<float> const& rows) { rotate<halves>(rows, x); }
+#elif defined case_rotate_of_swapped_operands
+void use(heads_view<float> const& x, cos_sin_rows<float> const& rows) {
+  rotate(rotated<halves>(x), rows);
+}
+#endif
+
+// posenc: what is viewed must have a name
+#ifdef case_view_of_slots_without_a_name
+void use(float* data, pages_shape shape) {
+  heads_view view(data, shape, slots_of(std::vector{0}, {1}, 4));
+}
+#elif defined case_view_of_slots_without_a_name_at_strides
+void use(float* data, pages_shape shape) {
+  heads_view view(data, shape, {8, 8, 8}, std::vector<std::int64_t>{0});
+}
+#elif defined case_view_of_words_and_slots_without_a_name
+void use(std::uint16_t* data, pages_shape shape) {
+  heads_view<as<half>, in_pages> view(data, shape, std::vector<std::int64_t>{0});
+}
+#elif defined case_view_in_a_format_of_slots_without_a_name
+#include "posenc/cache/q8_0.hpp"
+void use(std::byte* data, pages_shape shape) {
+  heads_view view(q8_0(), data, shape, slots_of(std::vector{0}, {1}, 4));
+}
+#elif defined case_view_in_a_format_of_slots_without_a_name_at_strides
+#include "posenc/cache/q8_0.hpp"
+void use(std::byte* data, pages_shape shape) {
+  heads_view view(q8_0(), data, shape, {8, 8, 8}, std::vector<std::int64_t>{0});
+}
+#elif defined case_view_with_scales_of_slots_without_a_name
+#include "posenc/cache/integer_formats.hpp"
+void use(std::byte* data, pages_shape shape) {
+  heads_view view(int8_per_head(), data, shape, {8, 8, 8}, data, {8, 8, 8},
+                  std::array<std::int64_t, 1>{0});
+}
+#elif defined case_call_with_an_encoding_without_a_name
+#include "posenc/attention/call.hpp"
+void use(heads_view<float> const& x) { attention_call const call(x, x, x, x, alibi(8)); }
+#elif defined case_call_with_an_encoding_without_a_name_and_options
+#include "posenc/attention/call.hpp"
+void use(heads_view<float> const& x) {
+  attention_call const call(x, x, x, x, nope(), {.mask = mask::full});
+}
+#elif defined case_prepared_encoding_without_a_name
+#include "posenc/attention/prepared_encoding.hpp"
+void use() { prepared_encoding<float, alibi> step(alibi(8), {1}, {0, 1}); }
+#elif defined case_slopes_without_a_name
+#include "posenc/attention/given_mask.hpp"
+auto use(given_mask const& cells) { return cells.with_slopes(alibi(8).slopes()); }
+#elif defined case_weights_without_a_name
+head_norm<float> use() { return {.weight = std::vector<float>(128, 2)}; }
+#elif defined case_weights_without_a_name_in_a_rotation
+auto use(heads_view<float> const& x) {
+  return rotated<halves>(x).norm({std::vector<float>(128, 2), 1e-6f});
+}
+#elif defined case_biases_without_a_name
+auto use() { return attention_bias(std::vector<float>(12), 1, 3, 4); }
+#elif defined case_rows_without_a_name
+cos_sin_view<float> use(frequencies const& f) { return cos_sin_rows(f, std::vector{1, 2}); }
+#elif defined case_factors_without_a_name
+#include "posenc/adapter/ggml.hpp"
+auto use(ggml_rope_parameters const& p) {
+  return ggml_rope_call{
+      .parameters = p, .positions = nullptr, .freq_factors = std::vector<float>(8)};
+}
+#endif
+
+// compiles
+#ifdef case_what_is_viewed_has_a_name
+#include "posenc/attention/call.hpp"
+#include "posenc/cache/q8_0.hpp"
+#include "posenc/rows/cos_sin_table.hpp"
+std::vector<std::int64_t> const vector{0, 1};
+std::int64_t const array[] = {0, 1};
+std::array<std::int64_t, 2> const std_array{0, 1};
+std::vector<float> weights(128);
+void use(float* data, std::byte* bytes, pages_shape shape, heads_view<float> const& x) {
+  heads_view a(data, shape, vector), b(data, shape, array), c(data, shape, std_array);
+  heads_view d(data, shape, std::span(vector)), e(data, shape, positions_view(array, 1));
+  heads_view f(q8_0(), bytes, shape, vector), g(q8_0(), bytes, shape, std::span(array));
+  head_norm<float> const of_vector{.weight = weights}, of_span{.weight = std::span(weights)},
+      of_address{.weight = {weights.data(), 64}}, of_nothing{{}, 1e-6f};
+  alibi const encoding(8);
+  attention_call const call(x, x, x, x, encoding);
+  prepared_encoding<float, alibi> const step(encoding, {1}, {0, 1});
+  rotate(cos_sin_rows(geometric(64, 1e4), std::vector{0}),
+         rotated<halves>(x).norm({weights, 1e-6f}));
+  rotate<halves>(x, cos_sin_rows(geometric(64, 1e4), std::vector{0, 1}));
+  cos_sin_table(geometric(64, 1e4)).write(vector, data);
+}
+#elif defined case_executors_without_a_name
+#include "posenc/rotation/rotate_in_tasks.hpp"
+void use(heads_view<float> const& x, cos_sin_rows<float> const& rows) {
+  tasks const split(4, [](std::size_t, task const&) {});
+  rotate<halves>(split, x, rows);
+}
+#endif

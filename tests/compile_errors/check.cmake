@@ -1,5 +1,5 @@
-# Wrong encodings do not compile, and the compiler's first error is the sentence above the case; no
-# error is of another sentence of posenc's. A case under "compiles" compiles. As C++20, or as C++NN
+# Wrong encodings do not compile, and the compiler's first error is the sentence above the case, or
+# shows it below itself, where a function is deleted; no error is of another sentence of posenc's. A case under "compiles" compiles. As C++20, or as C++NN
 # if the name of the case begins with cxxNN_. Run with cmake -P and: CASES, a source as cases.cpp is;
 # COMPILER; its FLAGS; INCLUDES, its include directories, except IMPLICIT, which it knows; ROOM, a
 # directory to write to.
@@ -37,6 +37,11 @@ foreach(case IN LISTS cases)
     RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REPLACE ";" "," output "${output}")
   string(REGEX MATCH "[^\n]*error: [^\n]*" first "${output}")
+  if(first MATCHES "deleted")  # with the line that deletes the function, which says why
+    string(FIND "${output}" "${first}" begin)
+    string(SUBSTRING "${output}" ${begin} -1 first)
+    string(REGEX MATCH "^[^\n]*\n([^\n]*\n)*[^\n]*// posenc: [^\n]*" first "${first}")
+  endif()
   string(FIND "${first}" "${sentence}" found)
   string(REGEX MATCHALL "error: [^\n]*posenc: [^\n]*" sentences "${output}")
   list(TRANSFORM sentences REPLACE "^.*posenc: " "posenc: ")

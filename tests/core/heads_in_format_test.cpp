@@ -243,21 +243,23 @@ TEST(heads_in_format, refuses_what_numbers_refuse_and_head_dims_that_a_format_ha
             "9223372036854775807 for token 0");
   EXPECT_EQ(make({3, 4, 2, 65}, {0}), "posenc: q8_0: head_dim must be a multiple of 32, got 65");
   EXPECT_EQ(make({3, 4, 2, 0}, {0}), "posenc: heads_view: head_dim must be positive, got 0");
+  slots const first{0}, nothing{-1};
   EXPECT_EQ(message_of([&] {
-              heads_view(q8_0{}, memory.data(), three_pages, {500, 136, 68}, slots{0});
+              heads_view(q8_0{}, memory.data(), three_pages, {500, 136, 68}, first);
             }),
             "posenc: heads_view: pages must not overlap, got pages of 544 bytes with stride 500");
   void* const nowhere = nullptr;
-  EXPECT_EQ(message_of([&] { heads_view(int8_per_head{}, nowhere, three_pages, slots{0}); }),
+  EXPECT_EQ(message_of([&] { heads_view(int8_per_head{}, nowhere, three_pages, first); }),
             "posenc: heads_view: data must not be null for 4 tokens x 2 heads");
-  EXPECT_NO_THROW(heads_view(q8_0{}, nowhere, {0, 4, 2, 64}, slots{-1}));
+  EXPECT_NO_THROW(heads_view(q8_0{}, nowhere, {0, 4, 2, 64}, nothing));
 }
 
 TEST(heads_in_format, tells_slots_that_are_written_twice) {
   auto memory = memory_for(u8_per_head{}, three_pages);
   auto const again = [&](slots const& some) {
     return message_of([&] {
-      heads_view(u8_per_head{}, memory.data(), three_pages, some).require_each_slot_once();
+      posenc::detail::require_each_slot_once(
+          heads_view(u8_per_head{}, memory.data(), three_pages, some).slots());
     });
   };
   auto const slot = [](int of, int token) {
@@ -272,16 +274,16 @@ TEST(heads_in_format, tells_slots_that_are_written_twice) {
   EXPECT_EQ(again({-2, -1, 0, 3, 0}), slot(0, 4));
   for (slots const& some : {slots{}, slots{-1, -1}, slots{11, 10, 9, -1, -1, 8},
                             slots{4, 5, 0, 1, 6}, slots{-1, 0, -1, 1}, slots{3, -1, 2, -1, 1}})
-    EXPECT_NO_THROW(
-        heads_view(u8_per_head{}, memory.data(), three_pages, some).require_each_slot_once());
+    EXPECT_NO_THROW(posenc::detail::require_each_slot_once(
+        heads_view(u8_per_head{}, memory.data(), three_pages, some).slots()));
   // All orders of slots 0, 0, 1, 2 and -1 are told, none of 0, 1, 2, 3, -1 is.
   slots order{-1, 0, 0, 1, 2}, once{-1, 0, 1, 2, 3};
   do {
     EXPECT_NE(again(order), "");
   } while (std::next_permutation(order.begin(), order.end()));
   do {
-    EXPECT_NO_THROW(
-        heads_view(u8_per_head{}, memory.data(), three_pages, once).require_each_slot_once());
+    EXPECT_NO_THROW(posenc::detail::require_each_slot_once(
+        heads_view(u8_per_head{}, memory.data(), three_pages, once).slots()));
   } while (std::next_permutation(once.begin(), once.end()));
 }
 

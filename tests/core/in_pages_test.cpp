@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -162,6 +163,85 @@ TEST(in_pages, refuses_pages_that_overlap) {
             "tokens of stride 8 and 3 heads of stride 24");
 }
 
+// Pages between each other: tokens, or heads, of all pages follow one another.
+TEST(in_pages, may_alternate) {
+  static std::vector<float> memory(200);
+  slots const none;
+  auto const expect = [&](pages_shape shape, pages_strides strides, bool overlap) {
+    bool refused = false;
+    try {
+      heads_view<float, in_pages>(memory.data(), shape, strides, none);
+    } catch (std::invalid_argument const&) {
+      refused = true;
+    }
+    EXPECT_EQ(refused, overlap);
+    // Every number of every head.
+    std::vector<int> marks(memory.size());
+    bool twice = false;
+    auto const at = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+    for (std::size_t i = 0; i < shape.pages * shape.page_tokens * shape.heads; ++i)
+      for (std::size_t d = 0; d < shape.head_dim; ++d) {
+        auto const page = i / shape.heads / shape.page_tokens,
+                   token = i / shape.heads % shape.page_tokens;
+        auto& mark =
+            marks[static_cast<std::size_t>(at(page) * strides.page + at(token) * strides.token +
+                                           at(i % shape.heads) * strides.head + at(d))];
+        twice = twice || mark != 0, mark = 1;
+      }
+    EXPECT_EQ(twice, overlap);
+  };
+  expect({2, 3, 1, 8}, {8, 16, 0}, false);
+  expect({2, 3, 1, 8}, {7, 16, 0}, true);
+  expect({2, 3, 1, 8}, {8, 15, 0}, true);
+  expect({2, 3, 2, 4}, {8, 16, 4}, false);
+  expect({2, 3, 2, 4}, {8, 15, 4}, true);
+  expect({2, 3, 2, 4}, {24, 8, 48}, false);
+  expect({2, 3, 2, 4}, {24, 8, 43}, true);
+  expect({2, 3, 1, 8}, {24, 8, 0}, false);
+}
+
+// Heads that are outside the pages: those of a slice span their own memory alone.
+TEST(in_pages, slices_of_heads_span_their_own_memory) {
+  std::vector<float> memory(2 * 3 * 4 * 8);
+  slots const all{0, 5};
+  heads_view<float, in_pages> const x(memory.data(), {3, 4, 2, 8}, {32, 8, 96}, all);
+  auto const first = x.slice_heads(0, 1), second = x.slice_heads(1, 1);
+  EXPECT_EQ(first.memory().last, second.memory().first);
+  EXPECT_EQ(first.memory().first, x.memory().first);
+  EXPECT_EQ(second.memory().last, x.memory().last);
+  EXPECT_FALSE(posenc::detail::may_overlap(first, second));
+}
+
+// Without slots, as in C: tokens are in slots from 0 on, and in a slice from its first token on.
+TEST(in_pages, without_slots_have_tokens_in_order) {
+  std::vector<float> memory(480);
+  heads_view<float, in_pages> const x(memory.data(), five_pages, {96, 24, 8},
+                                      posenc::detail::slots_in_order{11});
+  EXPECT_EQ(x.tokens(), 11u);
+  EXPECT_TRUE(x.has_all() && x.has(0) && x.has(10));
+  auto const part = x.slice_tokens(3, 6), later = part.slice_tokens(2, 4);
+  for (std::size_t t = 0; t < 11; ++t) {
+    auto* const at = memory.data() + t * 24;
+    EXPECT_EQ(x.token(t), at);
+    if (t >= 3 && t < 9) {
+      EXPECT_EQ(part.token(t - 3), at);
+    }
+    if (t >= 5 && t < 9) {
+      EXPECT_EQ(later.at(t - 5, 2), at + 16);
+    }
+  }
+  EXPECT_EQ(message_of([&] {
+              heads_view<float, in_pages>(memory.data(), five_pages, {96, 24, 8},
+                                          posenc::detail::slots_in_order{21});
+            }),
+            "posenc: heads_view: pages must have room for all tokens where slots are not given, "
+            "got 20 for 21");
+  EXPECT_EQ((heads_view<float, in_pages>(memory.data(), five_pages, {96, 24, 8},
+                                         posenc::detail::slots_in_order{20})
+                 .tokens()),
+            20u);
+}
+
 template <class T>
 void expect_limit() {
   auto const limit = far / static_cast<std::ptrdiff_t>(sizeof(T));
@@ -177,6 +257,7 @@ void expect_limit() {
                   " of stride " + std::to_string(stride));
   };
   refused(2, limit - 7), refused(2, far), refused(3, (limit - 8) / 2 + 1);
+  refused(2, 7 - limit), refused(2, -far), refused(2, -far - 1), refused(3, (8 - limit) / 2 - 1);
   refused(std::numeric_limits<std::size_t>::max(), 8),
       refused(std::numeric_limits<std::size_t>::max() / 4 + 1, 16);
 }
@@ -439,7 +520,47 @@ TEST(slots_of, refuses_a_table_that_has_no_page_for_a_token) {
   expect({1, 2}, 4, {0}, "cached must be of 2 sequences, got 1");
   expect({1, 2}, 4, {0, 3}, "cached must be at most the length 2, got 3 for sequence 1");
   expect({9, 4}, 4, {}, "there must be a page for token 8 of sequence 0, got none");
-  expect({8, 5}, 4, {}, "there must be a page for token 4 of sequence 1, got a negative one");
+  expect({9, 5}, 4, {0, 4}, "there must be a page for token 8 of sequence 0, got none");
+}
+
+// Block tables of engines whose windows have left pages behind, and stale tails.
+TEST(slots_of, pages_that_are_negative_are_holes) {
+  std::vector<std::int32_t> const table{7, -1, 2, -1, -9, 0};
+  EXPECT_EQ(posenc::slots_of(table, {5, 6}, 2), (slots{14, 15, -1, -1, 4, -1, -1, -1, -1, 0, 1}));
+  EXPECT_EQ(posenc::slots_of(table, {5, 6}, 2, {3, 4}), (slots{-1, 4, 0, 1}));
+  EXPECT_EQ(posenc::slots_of(slots{std::numeric_limits<std::int64_t>::min()}, {2}, 2),
+            (slots{-1, -1}));
+}
+
+// A token without a slot is not written, whatever else is.
+TEST(slots_of, holes_are_left_out_where_heads_are_written) {
+  cache<float> c;
+  auto expected = c.memory;
+  auto const x = numbers::random<float>(4 * 3 * 8);
+  auto const which = posenc::slots_of(std::vector{-1, 2}, {6}, 4, {2});  // two in each page
+  EXPECT_EQ(which, (slots{-1, -1, 8, 9}));
+  cos_sin_rows const rows(geometric(8, 1e4), slots{0, 0, 0, 0});
+  rotate<halves>(heads_view(x.data(), {4, 3, 8}), c.at(ways[0], which), rows);
+  for (std::size_t i = 0; i < 48; ++i) expected[before + 2 * 96 + i] = x[48 + i];
+  EXPECT_TRUE(numbers::same_bits(c.memory, expected));
+}
+
+TEST(slots_of, refuses_pages_whose_slots_no_int64_counts) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  auto const expect = [](auto page, std::size_t page_tokens, std::size_t length) {
+    EXPECT_EQ(message_of([&] { posenc::slots_of(std::vector{page}, {length}, page_tokens); }),
+              "posenc: slots_of: the slots of a page must fit int64, got page " +
+                  std::to_string(page) + " of " + std::to_string(page_tokens) +
+                  " tokens for token 0 of sequence 0");
+  };
+  expect(std::int64_t{1} << 62, 4, 1), expect((std::int64_t{1} << 62) + 1, 4, 1);
+  expect(most, 4, 1), expect(most, 2, 1), expect(most / 4 + 1, 4, 4);
+  expect(std::uint64_t{1} << 63, 1, 1), expect(std::numeric_limits<std::uint64_t>::max(), 16, 1);
+  expect(std::int32_t{1}, std::numeric_limits<std::size_t>::max() / 2 + 1, 1);
+  expect(std::int32_t{0}, std::numeric_limits<std::size_t>::max(), 1);
+  EXPECT_EQ(posenc::slots_of(std::vector{most}, {1}, 1), slots{most});
+  EXPECT_EQ(posenc::slots_of(std::vector{most / 4}, {4}, 4),
+            (slots{most - 3, most - 2, most - 1, most}));
 }
 
 }  // namespace

@@ -401,6 +401,39 @@ static void test_caches(void) {
   MUST(memcmp(o, whole, sizeof o) == 0);
 }
 
+/* A cache without slots has token t in slot t, over more keys than a block has: the bits are those of
+ * slots 0, 1, 2 ... */
+static void test_caches_in_order(void) {
+  enum { KEYS = 700, PAGE = 16, HEADS = 2, ROW = 32, PAGES = (KEYS + PAGE - 1) / PAGE, MOST = 40 };
+  static float cache[PAGES * PAGE * HEADS * ROW], q[MOST * HEADS * ROW];
+  static float in_order[MOST * HEADS * ROW], by_slots[MOST * HEADS * ROW];
+  static int64_t slots[KEYS];
+  for (size_t i = 0; i < sizeof cache / sizeof *cache; ++i)
+    cache[i] = (float)((int)(i * 37 % 127) - 60) / 64;
+  for (size_t i = 0; i < sizeof q / sizeof *q; ++i) q[i] = (float)((int)(i % 29) - 14) / 8;
+  for (size_t t = 0; t < KEYS; ++t) slots[t] = (int64_t)t;
+  for (size_t queries = 1; queries <= MOST; queries += MOST - 1) { /* in place, then in panels */
+    posenc1_attention a = {.queries.data = q,
+                           .outputs.data = in_order,
+                           .tokens = KEYS,
+                           .heads = HEADS,
+                           .head_dim = ROW,
+                           .query_tokens = queries,
+                           .causal = 1};
+    a.key_cache = (posenc1_cache){.data = cache, .pages = PAGES, .page_tokens = PAGE};
+    a.value_cache = a.key_cache;
+    MUST_WORK(posenc1_attention_memory(&a, 0, SIZE_MAX, &a.memory_bytes));
+    char* const memory = malloc(a.memory_bytes);
+    a.memory = memory;
+    MUST_WORK(posenc1_attend(&a, 0, SIZE_MAX));
+    a.outputs.data = by_slots, a.key_cache.slots = slots, a.value_cache.slots = slots;
+    MUST_WORK(posenc1_attend(&a, 0, SIZE_MAX));
+    free(memory);
+    MUST(memcmp(in_order, by_slots, queries * HEADS * ROW * sizeof(float)) == 0);
+    MUST(fabsf(in_order[0]) > 1e-6f);
+  }
+}
+
 /* The memory that is said to be needed is enough, of numbers of any type, and of floats at odd
  * addresses: where the CPU converts no halves, those that are decoded are computed otherwise. */
 static void test_memory(void) {
@@ -454,5 +487,6 @@ void test_attention(void) {
   }
   test_refusals();
   test_caches();
+  test_caches_in_order();
   test_memory();
 }

@@ -3,7 +3,7 @@
 #include "numbers.h"
 
 enum { TOKENS = 5, HEADS = 4, DIM = 32, PAGES = 3, PAGE = 4, GROUP = 2 };
-enum { ALL = PAGES * PAGE * HEADS, SIZE = 2, ROOM = 4 * ALL * DIM };
+enum { ALL = PAGES * PAGE * HEADS, SIZE = 2, ROOM = 5 * ALL * DIM };
 
 static int64_t const positions[TOKENS] = {3, 4, 70, -5, 1000};
 static int64_t const slots[TOKENS] = {9, -1, 2, 3, 4};
@@ -22,6 +22,17 @@ static struct layout const layouts[] = {
     {"[page][keys, values][head][token]", 2 * HEADS* PAGE, 1, PAGE, PAGE* HEADS, 0},
     {"[head][page][token][keys, values]", 2 * PAGE, 2, 2 * PAGES* PAGE, 1, 0},
     {"[token][page][head][keys, values]", 2 * HEADS, 2 * PAGES* HEADS, 2, 1, 0},
+    {"[page][token][keys, values][head], padded pages", 2 * HEADS* PAGE + 1, 2 * HEADS, 1, HEADS, 0},
+    {"[page][token][head][keys, values], padded pages", 2 * HEADS* PAGE + 3, 2 * HEADS, 2, 1, 0},
+    {"[page][head][token][keys, values], padded pages", 2 * HEADS* PAGE + 1, 2, 2 * PAGE, 1, 0},
+    {"[page][keys, values][token][head], padded pages", 2 * HEADS* PAGE + 1, HEADS, 1, PAGE* HEADS,
+     0},
+    {"[page][token][head][keys, values], padded tokens", (2 * HEADS + 1) * PAGE + 2, 2 * HEADS + 1,
+     2, 1, 0},
+    {"[page][token][keys, values][head], padded tokens", (2 * HEADS + 1) * PAGE, 2 * HEADS + 1, 1,
+     HEADS, 0},
+    {"[page][head][token][keys, values], padded heads", (2 * PAGE + 1) * HEADS, 2, 2 * PAGE + 1, 1,
+     0},
     {"[page][head][token][values, keys], pages backwards", -2 * HEADS* PAGE, 2, 2 * PAGE, -1,
      2 * HEADS* PAGE*(PAGES - 1) + 1}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
@@ -150,8 +161,8 @@ static void test_keys_and_values(posenc1_row_maker const* maker, float const* ro
 
 /* Codes and the scale behind them, head by head; and other slots of the pages that are read. */
 static void test_codes_and_scales(void) {
-  static float numbers[TOKENS * HEADS * DIM], read[2][TOKENS * HEADS * DIM];
-  static char dense[ALL * (DIM + 4)], other[ALL * (DIM + 4)];
+  static float numbers[TOKENS * HEADS * DIM], read[3][TOKENS * HEADS * DIM];
+  static char dense[ALL * (DIM + 4)], other[ALL * (DIM + 4)], spread[ALL * (DIM + 8)];
   static int64_t const elsewhere[TOKENS] = {0, 1, 11, -1, 5};
   for (size_t i = 0; i < TOKENS * HEADS * DIM; ++i) numbers[i] = (float)((int)(i % 53) - 26) / 8;
   posenc1_cache const in_pages = {.data = dense,
@@ -164,8 +175,14 @@ static void test_codes_and_scales(void) {
   beside.token_stride = beside.scales_token_stride = DIM + 4;
   beside.head_stride = beside.scales_head_stride = PAGE * (DIM + 4);
   beside.page_stride = beside.scales_page_stride = HEADS * PAGE * (DIM + 4);
-  posenc1_cache const* const caches[] = {&in_pages, &beside};
-  for (int i = 0; i < 2; ++i) {
+  /* The same, [page][token][head][codes, scale], with bytes behind each token and each page. */
+  posenc1_cache padded = beside;
+  padded.data = spread, padded.scales = spread + DIM;
+  padded.head_stride = padded.scales_head_stride = DIM + 4;
+  padded.token_stride = padded.scales_token_stride = HEADS * (DIM + 4) + 3;
+  padded.page_stride = padded.scales_page_stride = PAGE * padded.token_stride + 7;
+  posenc1_cache const* const caches[] = {&in_pages, &beside, &padded};
+  for (int i = 0; i < 3; ++i) {
     posenc1_step s = {.tokens = TOKENS}, copy = {.tokens = TOKENS};
     s.values = (posenc1_step_heads){
         .from.data = numbers, .to_cache = *caches[i], .heads = HEADS, .head_dim = DIM};
@@ -179,6 +196,7 @@ static void test_codes_and_scales(void) {
     MUST_REFUSE(posenc1_write_step(&copy, 0, 1), "source and target must not overlap");
   }
   MUST(memcmp(read[0], read[1], sizeof read[0]) == 0 && read[0][0] != 0);
+  MUST(memcmp(read[0], read[2], sizeof read[0]) == 0);
   beside.scales = other + DIM - 1;
   MUST_REFUSE(posenc1_read_cache(&beside, TOKENS, HEADS, DIM, read[0]), "must not overlap codes");
 }

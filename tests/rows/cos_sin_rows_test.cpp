@@ -392,6 +392,21 @@ TEST(cos_sin_rows, a_slice_shows_the_same_tokens) {
     }
 }
 
+TEST(cos_sin_rows, a_slice_of_a_temporary_keeps_its_rows) {
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{3, 1, 4, 1, 5});
+  auto const temporary = [&] { return rows; };
+  for (std::size_t first = 0; first <= 5; ++first)
+    for (std::size_t count = 0; count <= 5 - first; ++count) {
+      cos_sin_rows<float> const slice = temporary().slice_tokens(first, count);
+      ASSERT_EQ(slice.tokens(), count);
+      for (std::size_t token = 0; token < count; ++token) {
+        EXPECT_TRUE(std::ranges::equal(slice.cos(token), rows.cos(first + token)));
+        EXPECT_TRUE(std::ranges::equal(slice.sin(token), rows.sin(first + token)));
+      }
+    }
+  EXPECT_NE(message_of([&] { temporary().slice_tokens(3, 3); }), "");
+}
+
 TEST(cos_sin_rows, a_slice_must_lie_within) {
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{3, 1, 4, 1, 5});
   std::string const must = "posenc: cos_sin_view: a slice of tokens must lie within [0, 5), got ";
@@ -509,13 +524,27 @@ TEST(row_maker, rows_rotate) {
   std::vector<int> const positions{4, 9};
   auto a = numbers::random<float>(2 * 66), b = a;
   std::vector<float> memory(a.size());
-  rotate<halves>(heads_view(a.data(), {2, 1, 66}), row_maker(f).write(positions, memory.data()));
+  row_maker const maker(f);
+  rotate<halves>(heads_view(a.data(), {2, 1, 66}), maker.write(positions, memory.data()));
   rotate<halves>(heads_view(b.data(), {2, 1, 66}), cos_sin_rows(f, positions));
   EXPECT_TRUE(numbers::same_bits(a, b));
 }
 
 TEST(row_maker, of_no_positions_writes_nothing) {
-  EXPECT_EQ(row_maker(some_frequencies()).write<float>(std::vector<int>(), nullptr).tokens(), 0u);
+  row_maker const maker(some_frequencies());
+  EXPECT_EQ(maker.write<float>(std::vector<int>(), nullptr).tokens(), 0u);
+}
+
+// A view would see the pairs of a maker that is gone.
+TEST(row_maker, without_a_name_writes_and_gives_no_view) {
+  std::vector<int> const positions{4, 9};
+  std::vector<float> memory(2 * 66), others(2 * 66);
+  row_maker const maker(some_frequencies());
+  maker.write(positions, memory.data());
+  static_assert(
+      std::is_void_v<decltype(row_maker(some_frequencies()).write(positions, others.data()))>);
+  row_maker(some_frequencies()).write(positions, others.data());
+  EXPECT_TRUE(numbers::same_bits(memory, others));
 }
 
 template <class P>

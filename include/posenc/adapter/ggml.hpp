@@ -13,6 +13,7 @@
 #include "posenc/adapter/ggml_rope_parameters.hpp"
 #include "posenc/adapter/row_cache.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_rows.hpp"
 
@@ -108,10 +109,10 @@ class ggml_heads {
 
 /// What one call of the op is given besides its tensors of heads.
 struct ggml_rope_call {
-  ggml_rope_parameters parameters;           ///< as the op has them
-  std::int32_t const* positions;             ///< [tokens], or [4][tokens] if parameters.has_axes()
-  std::span<float const> freq_factors = {};  ///< none, or one per pair; more are not read
-  bool backward = false;                     ///< GGML_OP_ROPE_BACK: the transpose
+  ggml_rope_parameters parameters;  ///< as the op has them
+  std::int32_t const* positions;    ///< [tokens], or [4][tokens] if parameters.has_axes()
+  viewed<float> freq_factors = {};  ///< none, or one per pair; more are not read
+  bool backward = false;            ///< GGML_OP_ROPE_BACK: the transpose
 };
 
 namespace detail {

@@ -126,7 +126,7 @@ struct ggml_format {
       if constexpr (storable<F>) {
         numbers_of<F>().decode(from, numbers);
       } else {
-        F().decode(from, numbers);
+        F{}.decode(from, numbers);
       }
       return 0;
     });
@@ -148,9 +148,9 @@ void visit_format(ggml_cache_heads const& heads, Act const& act) {
       act(heads_view<F const>(reinterpret_cast<F const*>(data), heads.shape(),
                               {format.token / size, format.head / size}));
     } else if constexpr (requires { F::codes_are; } && multiplies_bytes) {
-      format.multiplies_codes ? view(dot_products<F>(F())) : view(F());
+      format.multiplies_codes ? view(dot_products<F>(F{})) : view(F{});
     } else {
-      view(F());
+      view(F{});
     }
     return 0;
   });

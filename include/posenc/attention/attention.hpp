@@ -147,4 +147,7 @@ attention_result<detail::arithmetic_of<Q>> attention(Q const& q, K const& k, V c
   return attention(detail::one_task(), q, k, v, encoding, options);
 }
 
+/// Whatever else is given.
+void attention(...) = delete;  // posenc: attention takes views q, k, v, an encoding, and options
+
 }  // namespace posenc

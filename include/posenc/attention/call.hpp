@@ -48,11 +48,11 @@ struct kept_positions {
 ///     attend(worker(i, n, barrier), call, memory);          or calls, a batch of sequences
 ///
 /// outputs [queries][heads][value_dim]: heads of numbers, written once each. The views' memory and
-/// slots, the encoding, and what options and records view must outlive it. Nothing is allocated
-/// unless the encoding acts at site 2 here, the options have positions, chunks or packed sequences,
-/// or, in attend, products of codes are asked for. Throws std::invalid_argument as attention()
-/// does; and unless outputs have a place for each query and head, and share no byte with queries,
-/// keys and values.
+/// slots, the encoding, which must have a name, and what options and records view must outlive it.
+/// Nothing is allocated unless the encoding acts at site 2 here, the options have positions, chunks
+/// or packed sequences, or, in attend, products of codes are asked for. Throws
+/// std::invalid_argument as attention() does; and unless outputs have a place for each query and
+/// head, and share no byte with queries, keys and values.
 template <class Q, class K, class V, class O, class Encoding>
 class attention_call : detail::kept_positions, public detail::checked_call<Q, K, V, O, Encoding> {
   static_assert(attended_queries<Q> || any_heads<Q>);
@@ -76,6 +76,13 @@ class attention_call : detail::kept_positions, public detail::checked_call<Q, K,
       : base("attention_call", q, k, v, outputs, encoding, options, at, keeps(records), nullptr) {
     check(q, k, v, outputs, records);
   }
+  attention_call(Q const&,  // posenc: what is viewed must have a name
+                 K const&, V const&, O const&, Encoding const&&, attention_options = {},
+                 attention_records<detail::arithmetic_of<Q>> const& = {}) = delete;
+  attention_call(Q const&,  // posenc: what is viewed must have a name
+                 K const&, V const&, O const&, Encoding const&&, attention_options const&,
+                 detail::attention_positions const&,
+                 attention_records<detail::arithmetic_of<Q>> const& = {}) = delete;
 
  private:
   static bool keeps(attention_records<detail::arithmetic_of<Q>> const& records) noexcept {
@@ -146,5 +153,8 @@ void attend(worker<Barrier> const& self, Calls const& calls, std::span<std::byte
   detail::rethrow(failed);
   shared.add_ranges(self.index(), self.count());
 }
+
+/// Whatever else is given.
+void attend(...) = delete;  // posenc: attend takes tasks or a worker, calls, and std::byte memory
 
 }  // namespace posenc

@@ -9,6 +9,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -66,7 +67,7 @@ class given_mask {
 
   /// Biases times the slope of their head, as ggml's max_bias. Views the slopes, which must outlive
   /// it. Throws std::invalid_argument unless cells are biases and all slopes are finite.
-  given_mask with_slopes(std::span<double const> of_heads) const {
+  given_mask with_slopes(viewed<double> of_heads) const {
     detail::require(has_biases(), "given_mask: slopes must be of biases, got cells without");
     for (auto const slope : of_heads)
       detail::require(is_finite(slope), "given_mask: slopes must be finite, got ", slope);

@@ -118,6 +118,9 @@ class prepared_encoding {
         queries_are_encoded_(queries_are_encoded),
         sites_(encoding, queries(), keys(), keys_are_encoded, queries_are_encoded) {}
 
+  prepared_encoding(Encoding const&&,  // posenc: what is viewed must have a name
+                    token_positions, token_positions, bool = false, bool = false) = delete;
+
   /// Takes the positions of the next step.
   void advance(token_positions query_positions, token_positions key_positions) {
     query_positions_ = std::move(query_positions), key_positions_ = std::move(key_positions);
@@ -125,8 +128,10 @@ class prepared_encoding {
   }
 
   Encoding const& encoding() const noexcept { return sites_.encoding(); }  ///< must outlive this
-  positions_view query_positions() const noexcept { return query_positions_; }  ///< [queries]
-  positions_view key_positions() const noexcept { return key_positions_; }      ///< [keys]
+  positions_view query_positions() const& noexcept { return query_positions_; }  ///< [queries]
+  positions_view key_positions() const& noexcept { return key_positions_; }      ///< [keys]
+  token_positions query_positions() && noexcept { return std::move(query_positions_); }
+  token_positions key_positions() && noexcept { return std::move(key_positions_); }  ///< likewise
   /// Whether the keys come encoded from a cache, so that site 2 leaves them alone.
   bool keys_are_encoded() const noexcept { return keys_are_encoded_; }
   bool queries_are_encoded() const noexcept { return queries_are_encoded_; }  ///< by rotate

@@ -177,11 +177,12 @@ struct group_ranges {
   std::size_t step;
 
   [[gnu::always_inline]] explicit group_ranges(number_groups const& groups) noexcept {
-    auto const ordered = []<class I>(I const& bits)
-                             POSENC_INLINED { return I(bits ^ ((bits >> 31) & I(0x7fff'ffff))); };
-    auto const both = [&]<class I>(I const& bits) POSENC_INLINED {
+    auto const ordered = []<class Bits>(Bits const& bits) POSENC_INLINED {
+      return Bits(bits ^ ((bits >> 31) & Bits(0x7fff'ffff)));
+    };
+    auto const both = [&]<class Bits>(Bits const& bits) POSENC_INLINED {
       auto const place = ordered(bits);
-      return std::array{place, I(~place)};  // ~ turns the order round
+      return std::array{place, Bits(~place)};  // ~ turns the order round
     };
     greatest_of<2> const found(groups, both);
     most = bits_as<float>(ordered(found.kind[0])), step = found.step;

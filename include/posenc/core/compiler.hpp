@@ -108,7 +108,7 @@ template <std::integral T>
 /// memory.
 template <std::size_t Count>
 [[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
-  [&]<std::size_t... I>(std::index_sequence<I...>) POSENC_INLINED { (each(I), ...); }
+  [&]<std::size_t... i>(std::index_sequence<i...>) POSENC_INLINED { (each(i), ...); }
   (std::make_index_sequence<Count>{});
 }
 

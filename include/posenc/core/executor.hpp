@@ -45,9 +45,25 @@ class task {
 template <class E>
 concept executor = std::invocable<E const&, std::size_t, task const&>;
 
+namespace detail {
+
+/// An executor without a name.
+template <class E>
+struct kept_executor {
+  E run;
+  void operator()(std::size_t n, task const& each) const requires executor<E> { run(n, each); }
+};
+template <class>
+inline constexpr bool is_kept = false;
+template <class E>
+inline constexpr bool is_kept<kept_executor<E>> = true;
+
+}  // namespace detail
+
 /// How rotate and attention split their work: into `count` tasks, which the executor runs, or the
 /// caller itself, if there is one. Results have the same bits for any count, order and threads;
-/// errors are thrown before the first task. Keeps the executor's address.
+/// errors are thrown before the first task. Keeps the address of an executor that has a name, and a
+/// lambda without one itself.
 ///
 ///     rotate<halves>(tasks(4, pool), q, rows);
 ///     attention(tasks(4, pool), q, k, v, encoding);
@@ -55,17 +71,36 @@ template <executor Executor>
 class tasks {
  public:
   /// Throws std::invalid_argument unless count is positive.
-  tasks(std::size_t count, Executor const& run) : count_(count), run_(std::addressof(run)) {
+  tasks(std::size_t count, Executor const& run) : tasks(std::addressof(run), count) {}
+  tasks(std::size_t, Executor const&&) = delete;  // posenc: what is viewed must have a name
+  /// Of one without a name.
+  template <class E>
+  requires std::same_as<Executor, detail::kept_executor<std::remove_cv_t<E>>> tasks(
+      std::size_t count, E&& run)
+      : tasks(Executor{std::move(run)}, count) {}
+
+  std::size_t count() const noexcept { return count_; }  ///< at least 1
+  /// Runs `each` count() times.
+  void operator()(task const& each) const {
+    if constexpr (std::is_pointer_v<kept>) {
+      (*run_)(count_, each);
+    } else {
+      run_(count_, each);
+    }
+  }
+
+ private:
+  using kept = std::conditional_t<detail::is_kept<Executor>, Executor, Executor const*>;
+  tasks(kept run, std::size_t count) : count_(count), run_(std::move(run)) {
     detail::require(count > 0, "tasks: count must be at least 1, got 0");
   }
 
-  std::size_t count() const noexcept { return count_; }               ///< at least 1
-  void operator()(task const& each) const { (*run_)(count_, each); }  ///< runs `each` count() times
-
- private:
   std::size_t count_;
-  Executor const* run_;
+  kept run_;
 };
+template <class E>
+requires(!std::is_lvalue_reference_v<E>) tasks(std::size_t, E&&)
+->tasks<detail::kept_executor<std::remove_cv_t<E>>>;
 
 /// One of `count` threads that all make the same call, with equal arguments: an engine's, inside an
 /// op. barrier() returns when all of them have called it, and each sees what the others wrote.

@@ -14,6 +14,7 @@
 #include "posenc/core/overlap.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -59,6 +60,15 @@ class heads_view<Format, Address> {
     detail::require(!detail::addresses_overlap(codes_, scales_),
                     "heads_view: scales must not overlap codes");
   }
+  template <detail::ends_with_its_line Slots>
+  heads_view(format_type, raw*,  // posenc: what is viewed must have a name
+             shape_type const&, Slots&&) = delete;
+  template <detail::ends_with_its_line Slots>
+  heads_view(format_type, raw*,  // posenc: what is viewed must have a name
+             shape_type const&, strides const&, Slots&&) = delete;
+  template <detail::ends_with_its_line Slots>
+  heads_view(format_type, raw*,  // posenc: what is viewed must have a name
+             shape_type const&, strides const&, raw*, strides const&, Slots&&) = delete;
 
   std::size_t tokens() const noexcept { return codes_.tokens(); }                ///< in all
   std::size_t heads() const noexcept { return codes_.heads(); }                  ///< of each token
@@ -131,10 +141,10 @@ class heads_view<Format, Address> {
     return slice;
   }
 
-  /// Throws std::invalid_argument if a slot comes twice: it would be written twice, in the order of
-  /// tasks.
-  void require_each_slot_once() const {
-    if constexpr (requires { codes_.require_each_slot_once(); }) codes_.require_each_slot_once();
+  /// Of the tokens; empty where they are at strides.
+  std::span<std::int64_t const> slots() const noexcept {
+    if constexpr (requires { codes_.slots(); }) return codes_.slots();
+    return {};
   }
   /// Where codes, and scales that are elsewhere, are in memory.
   auto addresses() const noexcept {

@@ -14,6 +14,7 @@
 #include "posenc/core/overlap.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -43,8 +44,8 @@ struct elements_at {
 /// Format: a number type (any storable one), or a cache_format, const where heads are only read.
 /// Address: at_strides, or in_pages, which skips tokens without a slot. Numbers and strides are in
 /// elements, those of a format in bytes. The memory, and the slots, of std::int64_t, must outlive
-/// the view. Zero tokens or heads make an empty view. numbers: T*, or an engine's std::uint16_t*,
-/// where T is as<half> or as<bfloat16>.
+/// the view: slots without a name are a compile error. Zero tokens or heads make an empty view.
+/// numbers: T*, or an engine's std::uint16_t*, where T is as<half> or as<bfloat16>.
 ///
 /// Throws std::invalid_argument if head_dim is 0 or one that the format has not, if memory is null
 /// but the view is not empty, if the extent overflows, if a slot is beyond the pages, if scales
@@ -78,6 +79,12 @@ class heads_view<T, Address> : public Address::template of<T> {
   [[gnu::always_inline]] heads_view(detail::elements_at<T> data, typename Address::shape shape,
                                     typename Address::strides strides, Slots const&... slots)
       : address(data.first, shape, strides, slots...) {}
+  template <detail::ends_with_its_line Slots>
+  heads_view(detail::elements_at<T>,  // posenc: what is viewed must have a name
+             typename Address::shape, Slots&&) = delete;
+  template <detail::ends_with_its_line Slots>
+  heads_view(detail::elements_at<T>,  // posenc: what is viewed must have a name
+             typename Address::shape, typename Address::strides, Slots&&) = delete;
   /// Any view converts to a read-only one.
   template <std::same_as<std::remove_const_t<T>> U>
   heads_view(heads_view<U, Address> const& other) noexcept : address(other) {}

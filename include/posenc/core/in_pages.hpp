@@ -13,6 +13,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/overlap.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/slot_search.hpp"
 #include "posenc/core/slots.hpp"
 #include "posenc/core/target.hpp"
 
@@ -124,8 +125,10 @@ class paged_address {
            width() == other.width() && page_.strides() == other.page_.strides() &&
            page_stride_ == other.page_stride_ && !share_a_slot(slots(), other.slots());
   }
-  /// Throws if two tokens have one slot.
-  void require_each_slot_once() const { detail::require_each_slot_once(slots()); }
+  /// Of the tokens; empty where none were given.
+  std::span<std::int64_t const> slots() const noexcept {
+    return {slots_, slots_ == nullptr ? 0 : tokens_};
+  }
 
  protected:
   void narrow_tokens(std::size_t first, std::size_t count) {
@@ -164,9 +167,6 @@ class paged_address {
     static_assert(std::convertible_to<Slots const&, std::span<std::int64_t const>>,
                   "posenc: the slots of a heads_view must be of std::int64_t");
     return slots;
-  }
-  std::span<std::int64_t const> slots() const noexcept {
-    return {slots_, slots_ == nullptr ? 0 : tokens_};
   }
   void check_pages() const {
     auto const memory = page_.memory();

@@ -6,6 +6,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "posenc/core/target.hpp"
@@ -59,36 +61,107 @@ struct strided_memory {
     }
     return true;
   }
-  /// What comes again every `period` bytes: a stride that is a multiple leads to nothing new.
-  memory_range within(std::uintptr_t period) const noexcept {
-    auto once = *this;
-    for (auto& each : once.of_head)
-      if (each.stride % period == 0) each.stride = 0;
-    return once.all();
-  }
 };
 
-/// Whether the heads lie side by side: keys and values in each page, or in each token.
-inline bool are_side_by_side(strided_memory const& a, strided_memory const& b) noexcept {
-  auto const in_each = [&](strided_memory::repetition const& one) {
-    auto const n = one.stride;
-    if (n == 0) return false;
-    auto const x = a.within(n), y = b.within(n);
-    auto const offset = (y.first % n + n - x.first % n) % n;
-    return offset >= x.last - x.first && offset + (y.last - y.first) <= n;
+/// Looks for a byte of heads of both a and b. Head j of b lies offset + sum m s bytes behind head i
+/// of a, m = j - i for a stride s that both have. The m that may bring the two together are tried,
+/// from the longest stride on: two or three of each where a stride is at least as long as what the
+/// shorter ones span, as in every layout of pages, tokens and heads.
+class byte_search {
+ public:
+  byte_search(strided_memory const& a, strided_memory const& b) noexcept
+      : offset_(difference(b.head.first, a.head.first)),
+        nearest_(difference(b.head.first, b.head.last)),
+        farthest_(difference(a.head.last, a.head.first)) {
+    for (auto const& [n, s] : a.of_head) add(n, s, -1);
+    for (auto const& [n, s] : b.of_head) add(n, s, 1);
+    for (auto i = count_; i-- > 0;) {
+      lowest_[i] = lowest_[i + 1] + terms_[i].least * terms_[i].stride;
+      highest_[i] = highest_[i + 1] + terms_[i].most * terms_[i].stride;
+    }
+  }
+
+  /// Exact, unless strides are so entangled that there is more to try: then true, unless both have
+  /// one period, in which they are apart.
+  bool finds() noexcept {
+    return meet(0, offset_) || (tries_ > most_tries && !are_apart_in_a_period());
+  }
+
+ private:
+  using integer = std::int64_t;
+  static constexpr int most_tries = 2000;
+  struct term {
+    integer stride = 0, least = 0, most = 0;  // of m
   };
-  return std::ranges::any_of(a.of_head, in_each) || std::ranges::any_of(b.of_head, in_each);
+  static integer difference(std::uintptr_t a, std::uintptr_t b) noexcept {
+    return a < b ? -static_cast<integer>(b - a) : static_cast<integer>(a - b);
+  }
+  static integer floor_of(integer a, integer b) noexcept { return a / b - (a % b < 0 ? 1 : 0); }
+
+  // In descending order of strides.
+  void add(std::uintptr_t n, std::uintptr_t bytes, integer sign) noexcept {
+    if (n <= 1 || bytes == 0) return;
+    auto const stride = static_cast<integer>(bytes), m = static_cast<integer>(n - 1) * sign;
+    std::size_t i = 0;
+    while (i < count_ && terms_[i].stride > stride) ++i;
+    if (i == count_ || terms_[i].stride != stride) {
+      for (auto j = count_++; j > i; --j) terms_[j] = terms_[j - 1];
+      terms_[i] = {stride, 0, 0};
+    }
+    (m < 0 ? terms_[i].least : terms_[i].most) += m;
+  }
+  // Whether terms from i on bring an offset to where heads meet.
+  bool meet(std::size_t i, integer offset) noexcept {
+    if (i == count_) return nearest_ < offset && offset < farthest_;
+    auto const& [stride, least, most] = terms_[i];
+    auto const first = floor_of(nearest_ - offset - highest_[i + 1], stride) + 1,
+               last = floor_of(farthest_ - offset - lowest_[i + 1] - 1, stride);
+    for (auto m = std::max(first, least); m <= std::min(last, most); ++m) {
+      if (++tries_ > most_tries) return false;
+      if (meet(i + 1, offset + m * stride)) return true;
+    }
+    return false;
+  }
+  // Whether none of the places that repeat every so many bytes, a divisor of the longest strides,
+  // is among those that the shorter ones reach.
+  bool are_apart_in_a_period() const noexcept {
+    integer period = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      period = std::gcd(period, terms_[i].stride);
+      auto const first = nearest_ - highest_[i + 1] + 1 - offset_,
+                 last = farthest_ - lowest_[i + 1] - 1 - offset_;
+      if (floor_of(last, period) < floor_of(first - 1, period) + 1) return true;
+    }
+    return false;
+  }
+
+  integer offset_, nearest_, farthest_;  // they meet between the last two, exclusive
+  std::array<term, 6> terms_ = {};
+  std::size_t count_ = 0;
+  std::array<integer, 7> lowest_ = {}, highest_ = {};  // of the sum of terms from i on
+  int tries_ = 0;
+};
+
+/// Whether heads of both share a byte: exact for heads side by side in pages, tokens and heads,
+/// with any padding; true too where memory is beyond what 64 bits count, or strides are entangled.
+[[gnu::noinline]] inline bool share_a_byte(strided_memory const& a,
+                                           strided_memory const& b) noexcept {
+  auto const x = a.all(), y = b.all();
+  constexpr auto room = std::numeric_limits<std::int64_t>::max() / 8;
+  if (!overlap(x, y)) return false;
+  if (std::cmp_greater(x.last - x.first, room) || std::cmp_greater(y.last - y.first, room))
+    return true;
+  return byte_search(a, b).finds();
 }
 
-/// False only if no byte is at both addresses. Heads side by side in each page, in each token or in
-/// each head are apart, and so are other slots of the same pages; others that interleave count as
-/// overlapping.
+/// False only if no byte is at both addresses: see share_a_byte. Other slots of the same pages are
+/// apart too.
 template <class A, class B>
 bool addresses_overlap(A const& a, B const& b) noexcept {
   if (!overlap(a.memory(), b.memory())) return false;
   if constexpr (requires { a.has_other_slots(b); })
     if (a.has_other_slots(b)) return false;
-  return !are_side_by_side(a.strided(), b.strided());
+  return share_a_byte(a.strided(), b.strided());
 }
 
 /// Whether the heads at both addresses, of as many tokens and heads, are the same bytes.

@@ -103,8 +103,8 @@ class prepared_scheme {
     std::apply([&](auto const&... each) { (act(each), ...); }, prepared_);
   }
   void for_each_reversed(auto&& act) const {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (act(std::get<sizeof...(I) - 1 - I>(prepared_)), ...);
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      (act(std::get<sizeof...(i) - 1 - i>(prepared_)), ...);
     }
     (std::index_sequence_for<Prepared...>());
   }

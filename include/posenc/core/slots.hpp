@@ -1,10 +1,11 @@
-// The slots of tokens in a paged cache: from a block table; runs of neighbours; repeated ones.
+// The slots of tokens in a paged cache, from a block table.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/positions.hpp"
@@ -21,8 +22,10 @@ namespace posenc::inline POSENC_TARGET {
 ///               {.mask = mask::causal & mask::packed(query_lengths, lengths)});
 ///     auto const written = slots_of(table, lengths, page_tokens, cached);     what the step adds
 ///
-/// cached: how many tokens of each sequence to leave out, written by earlier steps. Throws
-/// std::invalid_argument unless each sequence has as many pages, and one for each token.
+/// cached: how many tokens of each sequence to leave out, written by earlier steps. A negative page
+/// is a hole, as engines mark pages that a window has left behind: its tokens have slot -1, which
+/// attention hides and rotate leaves out. Throws std::invalid_argument unless each sequence has as
+/// many pages, and one for each token, whose slots fit std::int64_t.
 template <integer_range Table>
 std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> lengths,
                                    std::size_t page_tokens, list_view<std::size_t> cached = {}) {
@@ -33,6 +36,7 @@ std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> le
                   " sequences, got ", all);
   detail::require(cached.empty() || cached.size() == sequences, "slots_of: cached must be of ",
                   sequences, " sequences, got ", cached.size());
+  constexpr auto most = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
   std::vector<std::int64_t> slots;
   for (std::size_t i = 0; i < sequences; ++i) {
     auto const pages = all / sequences, first = cached.empty() ? 0 : cached[i];
@@ -40,11 +44,18 @@ std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> le
                     ", got ", first, " for sequence ", i);
     for (auto t = first; t < lengths[i]; ++t) {
       auto const place = t / page_tokens;
-      auto const page =
-          place < pages ? static_cast<std::int64_t>(std::data(table)[i * pages + place]) : 0;
-      detail::require(place < pages && page >= 0, "slots_of: there must be a page for token ", t,
-                      " of sequence ", i, ", got ", place < pages ? "a negative one" : "none");
-      slots.push_back(page * static_cast<std::int64_t>(page_tokens) +
+      detail::require(place < pages, "slots_of: there must be a page for token ", t,
+                      " of sequence ", i, ", got none");
+      auto const page = std::data(table)[i * pages + place];
+      if (std::cmp_less(page, 0)) {
+        slots.push_back(-1);
+        continue;
+      }
+      detail::require(page_tokens <= most &&
+                          std::cmp_less_equal(page, (most - (page_tokens - 1)) / page_tokens),
+                      "slots_of: the slots of a page must fit int64, got page ", page, " of ",
+                      page_tokens, " tokens for token ", t, " of sequence ", i);
+      slots.push_back(static_cast<std::int64_t>(page) * static_cast<std::int64_t>(page_tokens) +
                       static_cast<std::int64_t>(t % page_tokens));
     }
   }
@@ -58,44 +69,6 @@ template <class Slots>
 concept slot_list = requires(Slots const& slots) {
   std::data(slots), std::size(slots);
 };
-
-/// One beyond the run of neighbouring slots that begins at `first`.
-inline std::size_t end_of_run(std::span<std::int64_t const> slots, std::size_t first) noexcept {
-  do {
-    ++first;
-  } while (first < slots.size() && slots[first - 1] >= 0 && slots[first] == slots[first - 1] + 1);
-  return first;
-}
-/// Whether a slot that is not negative is in both.
-inline bool share_a_slot(std::span<std::int64_t const> a,
-                         std::span<std::int64_t const> b) noexcept {
-  for (std::size_t first = 0, next; first < a.size(); first = next) {
-    next = end_of_run(a, first);
-    for (auto const slot : b)
-      if (slot >= 0 && slot >= a[first] && slot <= a[next - 1]) return true;
-  }
-  return false;
-}
-
-/// Throws if a slot that is not negative comes twice. Quick where slots ascend, or are runs of
-/// neighbours, as pages have them.
-inline void require_each_slot_once(std::span<std::int64_t const> slots) {
-  std::int64_t last = -1;
-  bool ascends = true;
-  for (auto const slot : slots) {
-    if (slot < 0) continue;
-    ascends = ascends && slot > last, last = slot;
-  }
-  if (ascends) return;
-  for (std::size_t first = 0, next; first < slots.size(); first = next) {
-    next = end_of_run(slots, first);
-    if (slots[first] < 0) continue;
-    for (auto t = next; t < slots.size(); ++t)
-      require(slots[t] < slots[first] || slots[t] > slots[next - 1],
-              "heads_view: a slot must be written once, got slot ", slots[t], " again for token ",
-              t);
-  }
-}
 
 }  // namespace detail
 }  // namespace posenc

@@ -3,6 +3,7 @@
 
 #if !defined(__cpp_concepts) || __cpp_concepts < 201907L
 #error posenc needs C++20
+#include <-std=c++20>  // which ends the compilation, before a thousand errors
 #endif
 #if defined(_MSC_VER) && !defined(__clang__) && _MSVC_TRADITIONAL
 #error posenc needs the standard preprocessor: /Zc:preprocessor
@@ -68,14 +69,22 @@
 #define POSENC_TARGET_V4                                                                           \
   POSENC_JOIN(POSENC_X86(AVX512F, _avx512f), POSENC_X86(AVX512BW, _bw), POSENC_X86(AVX512CD, _cd), \
               POSENC_X86(AVX512DQ, _dq), POSENC_X86(AVX512VL, _vl))
+#if defined(__AVX512IFMA__) && defined(__AVX512VBMI__) && defined(__AVX512VBMI2__) &&       \
+    defined(__AVX512VNNI__) && defined(__AVX512BITALG__) && defined(__AVX512VPOPCNTDQ__) && \
+    defined(__GFNI__)
+#define POSENC_TARGET_EVERY _icelake  // all of these, as its successors and Zen 4 have them
+#else
+#define POSENC_TARGET_EVERY                                                               \
+  POSENC_JOIN(POSENC_X86(AVX512IFMA, _ifma), POSENC_X86(AVX512VBMI, _vbmi),               \
+              POSENC_X86(AVX512VBMI2, _vbmi2), POSENC_X86(AVX512VNNI, _vnni),             \
+              POSENC_X86(AVX512BITALG, _bitalg), POSENC_X86(AVX512VPOPCNTDQ, _vpopcntdq), \
+              POSENC_X86(GFNI, _gfni))
+#endif
 #define POSENC_TARGET_MORE                                                                         \
-  POSENC_JOIN(POSENC_X86(AVX512BF16, _bf16), POSENC_X86(AVX512FP16, _fp16),                        \
-              POSENC_X86(AVX512IFMA, _ifma), POSENC_X86(AVX512VBMI, _vbmi),                        \
-              POSENC_X86(AVX512VBMI2, _vbmi2), POSENC_X86(AVX512VNNI, _vnni),                      \
-              POSENC_X86(AVX512BITALG, _bitalg), POSENC_X86(AVX512VPOPCNTDQ, _vpopcntdq),          \
+  POSENC_JOIN(POSENC_X86(AVX512BF16, _bf16), POSENC_X86(AVX512FP16, _fp16), POSENC_TARGET_EVERY,   \
               POSENC_X86(AVX512ER, _er), POSENC_X86(AVX512PF, _pf), POSENC_X86(AVXVNNI, _avxvnni), \
-              POSENC_X86(GFNI, _gfni), POSENC_X86(FMA4, _fma4), POSENC_X86(XOP, _xop),             \
-              POSENC_X86(TBM, _tbm), POSENC_X86(APX_F, _apx))
+              POSENC_X86(FMA4, _fma4), POSENC_X86(XOP, _xop), POSENC_X86(TBM, _tbm),               \
+              POSENC_X86(APX_F, _apx))
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__BMI__) && \
     defined(__BMI2__) && defined(__LZCNT__) && defined(__MOVBE__)
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && \

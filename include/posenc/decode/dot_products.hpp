@@ -39,13 +39,13 @@ namespace posenc::inline POSENC_TARGET {
 /// kv head (a step of decoding), and no encoding acts on keys. All else, prompts and other CPUs, is
 /// computed as without the name. A format of your own has dot products if it has codes_are
 /// (core/format.hpp); others do not compile.
-template <class F>
-struct dot_products : F {
+template <class Format>
+struct dot_products : Format {
   static_assert(
-      requires { F::codes_are; },
+      requires { Format::codes_are; },
       "posenc: dot_products must be of int8_per_head, int8_static, u8_per_head or q8_0");
 
-  explicit dot_products(F const& format) : F(format) {}  ///< reads and writes as `format`
+  explicit dot_products(Format const& format) : Format(format) {}  ///< reads and writes as `format`
 };
 
 namespace detail {

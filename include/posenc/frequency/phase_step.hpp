@@ -39,12 +39,12 @@ class phase_step {
       : turns_(inv_freq / two_pi) {
     // inv_freq + rest = (upper + 2^-64 lower) * 2^exponent. The mantissa times 1 / 2 pi is computed
     // in 32-bit limbs; 96 binary places of the product are kept.
-    auto const whole = parts_of(inv_freq), small = parts_of(rest);
-    auto const shift = small.exponent - whole.exponent + 64;
+    auto const whole = parts_of(inv_freq), added = parts_of(rest);
+    auto const shift = added.exponent - whole.exponent + 64;
     // Near 2^-1022 a rest would be shifted by 64: no place is kept there.
     auto const magnitude = rest == 0 || shift <= -64 || shift > 63 ? 0
-                           : shift < 0                             ? small.mantissa >> -shift
-                                                                   : small.mantissa << shift;
+                           : shift < 0                             ? added.mantissa >> -shift
+                                                                   : added.mantissa << shift;
     auto const lower = rest < 0 ? 0 - magnitude : magnitude,
                upper = whole.mantissa - (rest < 0 && magnitude != 0 ? 1 : 0);
     auto const places = 256 - whole.exponent;  // of the product

@@ -195,13 +195,15 @@ struct model_description {
   std::vector<model_setting> ignored = {};
 
   /// The kind of a layer. Throws std::invalid_argument if there is no such layer.
-  layer_description const& kind_of(std::size_t layer) const {
+  layer_description const& kind_of(std::size_t layer) const& {
     for (auto const& kind : kinds) {
       if (std::ranges::find(kind.layers, layer) != kind.layers.end()) return kind;
     }
     detail::refuse("model_description: layer must be below the number of layers, ", layers,
                    ", got ", layer);
   }
+  /// Of a temporary.
+  layer_description kind_of(std::size_t layer) && { return std::as_const(*this).kind_of(layer); }
 };
 
 /// What readers do with an unknown model_type or general.architecture, and with keys that they do

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 #include "posenc/model/model_description.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -47,7 +48,7 @@ void rotate(
 /// Throws std::invalid_argument unless it is a norm_scope::head with eps, and there are as many
 /// weights as the layer says.
 template <storable W = float>
-head_norm<W> head_norm_of(norm_description const& norm, std::span<W const> weights = {}) {
+head_norm<W> head_norm_of(norm_description const& norm, viewed<W> weights = {}) {
   constexpr std::string_view scopes[]{"one that is not known",
                                       "none",
                                       "one without eps",

@@ -55,7 +55,8 @@ class m_rope {
   /// [pairs], in radians per position.
   posenc::frequencies const& frequencies() const& noexcept { return frequencies_; }
   posenc::frequencies frequencies() && { return std::move(frequencies_); }  ///< of a temporary
-  pair_axes const& axes() const noexcept { return axes_; }                  ///< [pairs]
+  pair_axes const& axes() const& noexcept { return axes_; }                 ///< [pairs]
+  pair_axes axes() && noexcept { return std::move(axes_); }                 ///< of a temporary
   /// [axes][tokens] of the prompt.
   axis_positions<P> const& positions() const& noexcept { return positions_; }
   axis_positions<P> positions() && noexcept { return std::move(positions_); }  ///< of a temporary

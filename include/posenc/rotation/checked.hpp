@@ -95,8 +95,6 @@ template <bool SameLayout, class Source, class Target>
               "rotate: source and target must have the same shape, got ", tokens, " tokens x ",
               heads, " heads of ", dim, " and ", to.tokens(), " x ", to.heads(), " of ",
               to.head_dim());
-    if constexpr (!heads_of_numbers<Sink> && requires { to.require_each_slot_once(); })
-      to.require_each_slot_once();
     bool const same = same_heads(source, to);
     require((same && SameLayout) || !may_overlap(source, to),
             "rotate: source and target must not overlap, unless they are the same heads in the "

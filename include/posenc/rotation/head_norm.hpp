@@ -5,6 +5,7 @@
 
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -21,11 +22,12 @@ enum class norm_eps {
 
 /// x w / root for a head x [Zhang 2019]: w is the weight of its dim, 1 + weight if plus_one
 /// (Gemma), 1 if there is none (Llama 4, nanochat, values of Gemma 4). W: any storage type; double
-/// for heads of double alone. The weights must outlive the rotation. Squares are summed in its
+/// for heads of double alone. The weights must outlive the norm: a
+/// vector without a name is a compile error. Squares are summed in its
 /// arithmetic: in float, |x| above 1e19 overflows.
 template <storable W = float>
 struct head_norm {
-  std::span<W const> weight = {};               ///< [head_dim], or empty
+  viewed<W> weight = {};                        ///< [head_dim], or empty
   arithmetic_t<W> eps = arithmetic_t<W>(1e-6);  ///< see norm_eps
   norm_kind kind = norm_kind::rms;              ///< of the mean, or of the sum
   norm_place place = norm_place::before;        ///< the rotation

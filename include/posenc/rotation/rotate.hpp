@@ -2,11 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/overlap.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/slot_search.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/cut.hpp"
@@ -72,12 +77,28 @@ struct checked_operand {
   void run() const { run({0, rows.tokens(), 0, heads.source().heads()}); }
 };
 
+/// Throws if a slot in a format would be written twice, in the order of tasks. What keys and values
+/// share is looked at once.
+template <class... Operands>
+void check_slots(Operands const&... operands) {
+  std::span<std::int64_t const> checked;
+  auto const check = [&]<class To>(To const& to) {
+    if constexpr (heads_in_format<To>) {
+      auto const slots = to.slots();
+      if (slots.data() == checked.data() && slots.size() == checked.size()) return;
+      require_each_slot_once(slots), checked = slots;
+    }
+  };
+  (for_each_sink(operands.target(), check), ...);
+}
+
 /// Checks operands, alone and with each other, then runs them: run(checked operands ...).
 template <class Rows, class Run, class First, class... More>
 [[gnu::always_inline]] inline void check_and_run(Rows const& rows, Run const& run,
                                                  First const& first, More const&... more) {
   auto const& view = view_of<First>(rows);
   [&](auto const&... checked) POSENC_INLINED {
+    check_slots(first, more...);
     if constexpr (sizeof...(more) > 0) check_all_apart(first, more...);
     run(checked...);
   }(checked_operand<First>(first, view), checked_operand<More>(more, view)...);
@@ -182,5 +203,9 @@ void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block:
     }
   }
 }
+
+/// Whatever else is given.
+template <class...>
+void rotate(...) = delete;  // posenc: rotate takes views and rows, or rows and operands
 
 }  // namespace posenc

@@ -72,10 +72,14 @@ class cos_sin_cache {
   /// it and of this object. Throws std::invalid_argument, before anything is written, at a position
   /// that the cache does not have. Precondition, not checked: the memory has room for all rows.
   template <std::floating_point Real, integer_position_range Positions>
-  cos_sin_view<Real> write(Positions const& positions, Real* memory) const {
+  cos_sin_view<Real> write(Positions const& positions, Real* memory) const& {
     check(positions);
     for (auto* row = memory; auto const p : positions) write_row(p, row), row += 2 * pairs();
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), {&all_pairs_, 1}};
+  }
+  template <std::floating_point Real, integer_position_range Positions>
+  void write(Positions const& positions, Real* memory) const&& {  // there is nothing to view
+    write(positions, memory);
   }
 
   /// The same rows as a value, which has inverse() and transpose().

@@ -64,7 +64,8 @@ class cos_sin_rows {
   cos_sin_view<Real> view() const noexcept {
     return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_};
   }
-  operator cos_sin_view<Real>() const noexcept { return view(); }                 ///< the same
+  operator cos_sin_view<Real>() const& noexcept { return view(); }  ///< the same
+  operator cos_sin_view<Real>() const&& = delete;  // posenc: what is viewed must have a name
   std::size_t tokens() const noexcept { return cos_sin_.empty() ? 0 : tokens_; }  ///< one row each
   std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
@@ -76,8 +77,16 @@ class cos_sin_rows {
   std::span<Real const> sin(std::size_t token) const& noexcept { return view().sin(token); }
   std::vector<Real> sin(std::size_t token) && { return copied(sin(token)); }  ///< of a temporary
   /// `count` rows from `first` on. Throws if they reach beyond the last.
-  cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const {
+  cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const& {
     return view().slice_tokens(first, count);
+  }
+  /// Of a temporary, its own.
+  cos_sin_rows slice_tokens(std::size_t first, std::size_t count) && {
+    auto const slice = view().slice_tokens(first, count);
+    if (count != 0) cos_sin_ = {slice.cos(0).data(), slice.cos(0).data() + 2 * pairs_ * count};
+    if (count == 0) cos_sin_.clear();
+    tokens_ = count;
+    return std::move(*this);
   }
 
   /// Rows that undo these, attention factor and xPos gains included: (cos, -sin) / gain^2 per pair.

@@ -66,13 +66,17 @@ class cos_sin_table {
   /// this table; allocates nothing. Preconditions, not checked: the memory has room for all rows,
   /// and every position fits int64.
   template <std::floating_point Real, position_range Positions>
-  cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
+  cos_sin_view<Real> write(Positions const& positions, Real* memory) const& noexcept {
     auto* row = memory;
     for (auto const p : positions) {
       detail::layout_of(f_).write_unrotated(row);
       write_row(detail::widened(p), row), row += rotary_dim();
     }
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
+  }
+  template <std::floating_point Real, position_range Positions>
+  void write(Positions const& positions, Real* memory) const&& {  // there is nothing to view
+    write(positions, memory);
   }
 
   std::int64_t range() const noexcept { return range_; }     ///< farther positions cost more

@@ -7,6 +7,7 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -17,7 +18,7 @@ class cos_sin_view {
  public:
   /// cos_sin: [tokens][2][pairs], the cosines of a token before its sines.
   cos_sin_view(Real const* cos_sin, std::size_t tokens, std::size_t pairs,
-               std::span<pair_range const> rotated_pairs) noexcept
+               viewed<pair_range> rotated_pairs) noexcept
       : cos_sin_(cos_sin), tokens_(tokens), pairs_(pairs), rotated_pairs_(rotated_pairs) {}
 
   std::size_t tokens() const noexcept { return tokens_; }  ///< one row each

@@ -50,7 +50,7 @@ class row_maker {
 
   /// positions: [axes][tokens]; memory: [tokens][2][pairs].
   template <std::floating_point Real, position_range Positions>
-  cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
+  cos_sin_view<Real> write(Positions const& positions, Real* memory) const& noexcept {
     auto const tokens = static_cast<std::size_t>(std::size(positions)) / axes_;
     auto const layout = detail::layout_of(f_);
     auto position = std::begin(positions);
@@ -71,6 +71,10 @@ class row_maker {
       }
     }
     return {memory, tokens, pairs(), f_.rotated_pairs()};
+  }
+  template <std::floating_point Real, position_range Positions>
+  void write(Positions const& positions, Real* memory) const&& {  // there is nothing to view
+    write(positions, memory);
   }
 
  private:

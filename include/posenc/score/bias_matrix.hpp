@@ -13,6 +13,7 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/viewed.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -158,8 +159,7 @@ class attention_bias {
 
   /// biases: [heads][queries][keys], viewed. Throws unless there is a number for each head, query
   /// and key, and all are finite or -infinity.
-  attention_bias(std::span<T const> biases, std::size_t heads, std::size_t queries,
-                 std::size_t keys)
+  attention_bias(viewed<T> biases, std::size_t heads, std::size_t queries, std::size_t keys)
       : biases_(biases), heads_(heads), queries_(queries), keys_(keys) {
     detail::require(heads > 0, "attention_bias: there must be a head, got 0");
     detail::require(biases.size() % heads == 0 &&

@@ -45,17 +45,19 @@ template <class Arch, class Batch = xsimd::batch<float, Arch>>
 #endif
 
 /// The greater and the less of two integers. Of registers, xsimd's are found by their arguments.
-template <class I>
-[[gnu::always_inline]] constexpr I greater(I const& x, std::type_identity_t<I> const& y) noexcept {
-  if constexpr (std::is_arithmetic_v<I>) {
+template <class Code>
+[[gnu::always_inline]] constexpr Code greater(Code const& x,
+                                              std::type_identity_t<Code> const& y) noexcept {
+  if constexpr (std::is_arithmetic_v<Code>) {
     return x < y ? y : x;
   } else {
     return max(x, y);
   }
 }
-template <class I>
-[[gnu::always_inline]] constexpr I less(I const& x, std::type_identity_t<I> const& y) noexcept {
-  if constexpr (std::is_arithmetic_v<I>) {
+template <class Code>
+[[gnu::always_inline]] constexpr Code less(Code const& x,
+                                           std::type_identity_t<Code> const& y) noexcept {
+  if constexpr (std::is_arithmetic_v<Code>) {
     return x < y ? x : y;
   } else {
     return min(x, y);
@@ -85,8 +87,8 @@ template <class U32>
   }
 }
 /// Within [least, most].
-template <class I>
-[[gnu::always_inline]] constexpr auto limited(I const& code, std::int32_t least,
+template <class Code>
+[[gnu::always_inline]] constexpr auto limited(Code const& code, std::int32_t least,
                                               std::int32_t most) noexcept {
   using i32 = decltype(bits_as<std::int32_t>(code));
   return less(greater(bits_as<std::int32_t>(code), i32(least)), i32(most));
@@ -100,9 +102,9 @@ template <class Number>
   return result;
 }
 /// The number that an integer of 32 bits is.
-template <class I>
-[[gnu::always_inline]] constexpr auto float_of(I const& code) noexcept {
-  if constexpr (std::is_arithmetic_v<I>) {
+template <class Code>
+[[gnu::always_inline]] constexpr auto float_of(Code const& code) noexcept {
+  if constexpr (std::is_arithmetic_v<Code>) {
     return static_cast<float>(bits_as<std::int32_t>(code));
   } else {
     return to_float(bits_as<std::int32_t>(code));
@@ -151,16 +153,16 @@ template <class Number>
 }
 
 /// to[i] = the low byte of code i.
-template <class I>
-[[gnu::always_inline]] inline void store_codes(std::byte* to, I const& codes) noexcept {
-  if constexpr (std::is_arithmetic_v<I>) {
+template <class Code>
+[[gnu::always_inline]] inline void store_codes(std::byte* to, Code const& codes) noexcept {
+  if constexpr (std::is_arithmetic_v<Code>) {
     *to = static_cast<std::byte>(codes);
   } else if constexpr (requires { store_bytes(to, codes.data); }) {
     store_bytes(to, codes.data);
   } else {
-    typename I::value_type wide[I::size];
+    typename Code::value_type wide[Code::size];
     codes.store_unaligned(wide);
-    for (std::size_t j = 0; j < I::size; ++j) to[j] = static_cast<std::byte>(wide[j]);
+    for (std::size_t j = 0; j < Code::size; ++j) to[j] = static_cast<std::byte>(wide[j]);
   }
 }
 /// to[i] = the low byte of code(x[i]).

@@ -179,8 +179,8 @@ struct register_arithmetic {
 #if defined(__has_builtin) && !defined(__ARM_FEATURE_SVE_BITS)
 #if __has_builtin(__builtin_shufflevector)  // the CPU's cheapest shuffle; 0.9 of the time
     if constexpr (requires { Order::distance; }) {
-      return [&]<unsigned... I>(std::integer_sequence<unsigned, I...>) POSENC_INLINED {
-        return number(__builtin_shufflevector(x.data, x.data, (I ^ Order::distance)...));
+      return [&]<unsigned... i>(std::integer_sequence<unsigned, i...>) POSENC_INLINED {
+        return number(__builtin_shufflevector(x.data, x.data, (i ^ Order::distance)...));
       }
       (std::make_integer_sequence<unsigned, size>());
     }

@@ -116,8 +116,8 @@ inline __mmask32 tiny(__m512i words) noexcept {
 }
 inline __m512i bfloat16_words(__m512 first, __m512 last) noexcept {
   auto const words = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(last, first));
-  auto const small = tiny(words);
-  if (small == 0) [[likely]]
+  auto const subnormal = tiny(words);
+  if (subnormal == 0) [[likely]]
     return words;
   auto const round = [](__m512 x) {
     auto const bits = _mm512_castps_si512(x),
@@ -127,7 +127,7 @@ inline __m512i bfloat16_words(__m512 first, __m512 last) noexcept {
   auto const upper =
       _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27,
                        25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-  return _mm512_mask_mov_epi16(words, small,
+  return _mm512_mask_mov_epi16(words, subnormal,
                                _mm512_permutex2var_epi16(round(first), upper, round(last)));
 }
 inline void store_bfloat16(void* to, __m512 x) noexcept {

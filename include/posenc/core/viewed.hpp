@@ -1,0 +1,46 @@
+// Numbers that a value keeps by address, which a temporary does not give.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <utility>
+
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+/// What may be viewed beyond the line: an object with a name, or what is a view itself, as a
+/// std::span is.
+template <class R>
+concept outlives_its_line = std::ranges::borrowed_range<R>;
+/// An array, vector ... without a name, which ends with its line.
+template <class R>
+concept ends_with_its_line = std::ranges::range<R> && !outlives_its_line<R>;
+
+}  // namespace detail
+
+/// A std::span<T const> of an array, vector, span ... that has a name, or of what lives elsewhere;
+/// a vector without a name is a compile error. As a member of a struct, or an argument that is
+/// kept.
+template <class T>
+struct viewed : std::span<T const> {
+  viewed() = default;
+  /// What std::span takes, but for temporaries.
+  template <detail::outlives_its_line List>
+  requires std::convertible_to<List&&, std::span<T const>> viewed(List&& list)
+  noexcept : std::span<T const>(std::forward<List>(list)) {}
+  /// What lies at an address.
+  viewed(T const* first, std::size_t count) noexcept : std::span<T const>(first, count) {}
+  template <detail::ends_with_its_line List>
+  viewed(List&&) = delete;  // posenc: what is viewed must have a name
+};
+
+}  // namespace posenc
+
+/// A view, as std::span is.
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<posenc::viewed<T>> = true;
