@@ -230,8 +230,9 @@ posenc1_frequencies made(posenc1_frequencies const* of, std::string_view name,
   }
   bool const begins = found->begin != nullptr;
   require(!begins || of == nullptr, name, ": must be given no frequencies to change");
-  std::string names = begins || of != nullptr ? "" : "rotary_dim base ";
-  parameters given(name, names + std::string(found->parameters_of_it), all);
+  std::string names(found->parameters_of_it);
+  if (!begins && of == nullptr) names = "rotary_dim base" + (names.empty() ? "" : " " + names);
+  parameters given(name, names, all);
   auto const value = [&]() -> posenc1_frequencies {
     if (begins) return found->begin(given);
     if (of != nullptr) return {found->change(given, of->value), of->axis_of_pair};

@@ -71,6 +71,24 @@ class Frequencies(unittest.TestCase):
                                           original_length=100, length=length)
             numpy.testing.assert_allclose(longrope.inv_freq, expected, rtol=1e-15)
 
+    def test_has_the_rules_and_parameters_that_the_header_lists(self):
+        header = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
+        listed = header.split("[] marks what may be left out.\n")[1].split("Those of axial")[0]
+        listed = re.sub(r" \([^)]*\)| {4,}p-RoPE$", "", listed, flags=re.MULTILINE)
+        rules = re.findall(r"^ \*   (\w+) *(.*(?:\n \* {10,}.*)*)$", listed, re.MULTILINE)
+        self.assertGreaterEqual(len(rules), 20)
+        with self.assertRaisesRegex(posenc.Error, f"must be one of {', '.join(name for name, _ in rules)}, got none$"):
+            posenc.frequencies(rule="none")
+        of, changes = posenc.frequencies(rotary_dim=8, base=100), True
+        for name, parameters in rules:
+            changes = changes and name != "geometric"  # the first that begins
+            parameters = re.sub(r"[\s*]+", " ", parameters)
+            for given, before in ((of, ""), (None, "rotary_dim base ")) if changes else ((None, ""),):
+                with self.subTest(name), self.assertRaises(posenc.Error) as caught:
+                    posenc.frequencies(rule=name, of=given, nonsense=1)
+                only = before + parameters or "frequencies"
+                self.assertEqual(str(caught.exception), f"posenc: {name}: must have no parameter nonsense, only {only.strip()}")
+
     def test_of_a_model(self):
         f = posenc.frequencies(MODELS / "llama-3.1-8b.json", layer=5)
         self.assertEqual((len(f.inv_freq), f.layout, f.head_dim, f.window, f.ahead),
@@ -849,6 +867,7 @@ class Torch(unittest.TestCase):
             "layout must be": (x, rows, "half", 0),
             "rows must be torch.float32 .2, 2. by pairs": (x, rows.double(), "halves", 0),
             r"got torch.float32 \[1, 2, 12\]": (x, rows[:1], "halves", 0),
+            r"got torch.float32 \[2, 2, 0\]": (x, rows[..., :0], "halves", 0),
             "first_dim must be": (x, rows, "halves", 24),
             "rotary block": (x, rows, "halves", 1),
             "contiguous": (torch.zeros(2, 24, 2).transpose(1, 2), rows, "halves", 0),

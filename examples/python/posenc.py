@@ -176,7 +176,11 @@ def _library():
     global _loaded
     with _loading:
         if _loaded is None:
-            c = ctypes.CDLL(str(_find()))
+            path = str(_find())
+            try:
+                c = ctypes.CDLL(path)
+            except OSError as error:
+                raise Error(f"posenc: {path}: must be a library that can be loaded, got {error}") from None
             for name in ("posenc1_error", "posenc1_version", "posenc1_instruction_set"):
                 getattr(c, name).restype = ctypes.c_char_p
             c.posenc1_frequencies_read.restype = _size
