@@ -937,6 +937,8 @@ class Errors(unittest.TestCase):
             "rho must be finite, got nan": lambda: posenc.profile(f, [0], rho=float("nan")),
             "the block must be an integer or 'largest', got 'x'": lambda: posenc.hadamard(x, "x"),
             "dtype must be float32": lambda: f.rows([1], numpy.float16),
+            "dtype must be float32 or float64, got None": lambda: f.rows([1], None),
+            "dtype must be float32 or float64, got .x.": lambda: f.rows([1], "x"),
             "positions must fit int64": lambda: f.rows(numpy.uint64([2**63])),
             "rows must be float64": lambda: posenc.rotate(x.astype(numpy.float64), rows),
             "one row for each of 2": lambda: posenc.rotate(x, f.rows([1, 2, 3])),

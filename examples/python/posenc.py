@@ -489,9 +489,11 @@ class Frequencies:
     def _rows(self, where, name, positions, dtype, table_range):
         types = {numpy.dtype(numpy.float32): 0, numpy.dtype(numpy.float64): 1}
         try:
-            type = types[numpy.dtype(dtype)]
+            type = types[numpy.dtype(dtype)] if dtype is not None else None
         except (KeyError, TypeError):
-            raise Error(f"posenc: {where}: dtype must be float32 or float64, got {_shown(dtype)}") from None
+            type = None
+        if type is None:
+            raise Error(f"posenc: {where}: dtype must be float32 or float64, got {_shown(dtype)}")
         given = _positions(where, positions, self.axes, name)
         result = numpy.empty((given.shape[1], 2, len(self.inv_freq)), dtype)
         fractional = given.dtype == numpy.float64
