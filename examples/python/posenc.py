@@ -930,15 +930,15 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
 
     scale: 0 stands for 1 / sqrt(head_dim); 1 where queries have it already. causal, behind, ahead,
     chunk: what a query sees by positions, which count from 0, the queries being last, unless they
-    are given; behind=8 is itself and 7 before it, as Frequencies.window. mask, bias: arrays or
-    Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
+    are given; behind=8 is itself and 7 before it, as Frequencies.window (None and 0: all). mask,
+    bias: arrays or Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
     Gemma 2 has it. sinks: a logit per head. temperature: {"rule": "log_n", "length": 4096},
     log_n_by_position, {"rule": "ssmax", "scales": ..., "biases": ...}, {"rule": "by_position",
     "scale": 0.1, "length": 8192, "offset": 1}, adaptive, half_weight, critical. key_bias: a KeyBias that keys were made
     without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
     heads, rank]. tau: scale-invariant attention's, in tokens. dot_products: quicker, rounded. out: of any type, where outputs go.
 
-    log_sum_exp, scores, weights: not False: returns a tuple of outputs and these, [..., queries,
+    log_sum_exp, scores, weights: True: returns a tuple of outputs and these, [..., queries,
     heads] and [..., heads, queries, keys]. posenc.h says more of all."""
     where, kept = "attend", []
     _require_unmasked(where, "queries", queries)

@@ -193,7 +193,7 @@ static void test_refusals(void) {
   MUST_REFUSE_WITH(a.queries.data = (char*)queries + 2,
                    "queries: data must begin at a multiple of the 4 bytes of an element, got a "
                    "remainder of 2");
-  MUST_REFUSE_WITH(a.keys.page_tokens = 0, "pages that have tokens, got 4 pages of 0 tokens");
+  MUST_REFUSE_WITH(a.keys.page_tokens = 0, "pages that have tokens, got 11 pages of 0 tokens");
   posenc1_cells const odd = {.data = (char*)queries + 2, .type = POSENC1_CELL_F32};
   MUST_REFUSE_WITH(a.mask = odd, "mask: data must begin at a multiple of the 4 bytes of a cell");
   MUST_REFUSE_WITH(a.mask = odd; a.mask.data = queries;

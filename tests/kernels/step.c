@@ -629,7 +629,8 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   MUST_REFUSE_WITH(s.keys.from.data = NULL, "from or from_cache, got null for both");
   MUST_REFUSE_WITH(s.keys.from_cache = s.keys.to_cache, "from or from_cache, got both");
   MUST_REFUSE_WITH(s.keys.from.type = POSENC1_F64, "keys.from: type must be float or of 16 bits");
-  MUST_REFUSE_WITH(s.keys.from.data = memory.codes + 3, "multiples of the 4 bytes");
+  MUST_REFUSE_WITH(s.keys.from.data = memory.codes + 3,
+                   "data must begin at a multiple of the 4 bytes");
   MUST_REFUSE_WITH(s.keys.from.data = memory.codes, "source and target must not overlap");
   MUST_REFUSE_WITH(s.keys.to.data = memory.codes, "to and to_cache must have one layout and not");
   MUST_REFUSE_WITH(s.keys.norm.weight = keys, "eps of the norm must be given");
