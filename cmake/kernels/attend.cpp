@@ -22,10 +22,10 @@ attention_functions const& functions_in_use() {
   return *(set.attention != nullptr ? set.attention : set.fewer->attention);
 }
 
-void require_memory(char const* function, char const* size_of, std::size_t needed,
-                    void const* memory, std::size_t bytes) {
-  require(memory != nullptr && bytes >= needed, function, ": memory must have ", needed,
-          " bytes, as ", size_of, " says, got ", bytes);
+[[noreturn]] void refuse_memory(char const* function, char const* size_of, std::size_t needed,
+                                std::size_t bytes) {
+  posenc::detail::refuse(function, ": memory must have ", needed, " bytes, as ", size_of,
+                         " says, got ", bytes);
 }
 void require_size(char const* function, std::size_t bytes) {
   require(bytes != std::numeric_limits<std::size_t>::max(), function,
@@ -41,11 +41,10 @@ void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
       {memory, memory + std::min<std::uintptr_t>(
                             a.memory_bytes, std::numeric_limits<std::uintptr_t>::max() - memory)});
   if (plan.kv_heads == 0) return;
-  attention_team const alone{
-      0, 1, a.memory, a.memory == nullptr ? 0 : a.memory_bytes, [](void*) {}, nullptr};
+  require_given(function, {{"memory", a.memory}});
+  attention_team const alone{0, 1, a.memory, a.memory_bytes, [](void*) {}, nullptr};
   if (of_set.attend(&plan, 1, alone)) return;
-  require_memory(function, "posenc1_attention_memory", of_set.bytes(&plan, 1, 1), nullptr,
-                 a.memory_bytes);
+  refuse_memory(function, "posenc1_attention_memory", of_set.bytes(&plan, 1, 1), a.memory_bytes);
 }
 
 /// What the workers of a call share beside the memory of the set's own.
@@ -152,15 +151,14 @@ void attend_as(worker_on_the_way& self) {
           " of ", given.count);
   require(given.count == 1 || given.barrier != nullptr, function, ": there must be a barrier for ",
           given.count, " workers, got null");
-  auto const refuse_memory = [&] {
-    require_memory(function, "posenc1_attention_memory_of",
-                   bytes_of(function, self.attentions, self.count, given.count), nullptr,
-                   given.memory_bytes);
+  auto const refuse_its_memory = [&] {
+    refuse_memory(function, "posenc1_attention_memory_of",
+                  bytes_of(function, self.attentions, self.count, given.count), given.memory_bytes);
   };
   if (self.count == 0 && given.count == 1) return;
   shared_memory const sizes(self.count, given.count, nullptr);
-  require(given.memory != nullptr, function, ": memory must not be null");
-  if (given.memory_bytes < sizes.bytes) refuse_memory();
+  require_given(function, {{"memory", given.memory}});
+  if (given.memory_bytes < sizes.bytes) refuse_its_memory();
   shared_memory const shared(self.count, given.count, given.memory);
   self.find_agreement(shared.marks);
   if (self.count == 0) return;
@@ -186,7 +184,7 @@ void attend_as(worker_on_the_way& self) {
                             given.memory_bytes - before_rest,
                             [](void* way) { static_cast<worker_on_the_way*>(way)->wait(); },
                             &self};
-  if (!functions_in_use().attend(plans, self.count, team)) refuse_memory();
+  if (!functions_in_use().attend(plans, self.count, team)) refuse_its_memory();
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ checked_heads source_of(char const* function, char const* name, posenc1_heads co
                         char const* cache_name, posenc1_cache const& cache,
                         heads_shape const& shape) {
   require((view.data != nullptr) != (cache.data != nullptr), function, ": there must be one of ",
-          name, " and ", cache_name);
+          name, " and ", cache_name, ", got ", view.data != nullptr ? "both" : "null for both");
   return cache.data != nullptr ? checked({function, cache_name}, cache, shape, false)
                                : checked({function, name}, view, shape, false);
 }

@@ -39,8 +39,9 @@ inline bool is_zero(double x) noexcept { return posenc::detail::bit_cast<std::ui
 /// Throws unless an array begins at a multiple of its elements' size.
 inline void require_aligned(char const* function, char const* name, void const* array,
                             std::size_t size) {
-  require((reinterpret_cast<std::uintptr_t>(array) & (size - 1)) == 0, function, ": ", name,
-          " must begin at a multiple of the ", size, " bytes of an element");
+  auto const rest = reinterpret_cast<std::uintptr_t>(array) & (size - 1);
+  require(rest == 0, function, ": ", name, " must begin at a multiple of the ", size,
+          " bytes of an element, got a remainder of ", rest);
 }
 
 inline void require_dim(char const* function, char const* name, std::size_t dim) {
@@ -77,6 +78,17 @@ struct heads_name {
     posenc_kernels::require(holds, function, ": ", heads, part, ": ", parts...);
   }
 };
+/// Throws unless data begins, and strides are, at multiples of the size of what they are of.
+inline void require_multiples(heads_name what, char const* element, std::size_t size,
+                              void const* data, std::ptrdiff_t a, std::ptrdiff_t b,
+                              std::ptrdiff_t c) {
+  auto const rest = reinterpret_cast<std::uintptr_t>(data) & (size - 1);
+  what.require(rest == 0, "data must begin at a multiple of the ", size, " bytes of ", element,
+               ", got a remainder of ", rest);
+  what.require((static_cast<std::uintptr_t>(a | b | c) & (size - 1)) == 0,
+               "strides must be multiples of the ", size, " bytes of ", element, ", got ", a, ", ",
+               b, " and ", c);
+}
 /// Calls check(); what it throws is said of these heads.
 auto named(heads_name what, auto const& check) {
   try {
@@ -183,13 +195,8 @@ inline checked_heads checked(heads_name what, posenc1_heads const& given, heads_
   what.require(type < types && layout < layouts, "type and layout must be ones of the header, got ",
                type, " and ", layout);
   auto const size = size_of(given.type);
-  auto const all_bits = reinterpret_cast<std::uintptr_t>(given.data) |
-                        static_cast<std::uintptr_t>(given.batch_stride) |
-                        static_cast<std::uintptr_t>(given.token_stride) |
-                        static_cast<std::uintptr_t>(given.head_stride);
-  what.require((all_bits & (size - 1)) == 0, "data and strides must be multiples of the ", size,
-               " bytes of an element, got strides of ", given.batch_stride, ", ",
-               given.token_stride, " and ", given.head_stride);
+  require_multiples(what, "an element", size, given.data, given.batch_stride, given.token_stride,
+                    given.head_stride);
   bool const paged = given.slots != nullptr;
   checked_heads heads;
   heads.format = type, heads.scale = heads.inverse = 1, heads.layout = layout;

@@ -43,7 +43,7 @@ inline void check_temperature(heads_name what, posenc1_attention const& a) {
   what.require(position || is_zero(t.offset), "offset must be 0 for this rule, got ", t.offset);
   what.require(ssmax || (t.scales == nullptr && t.biases == nullptr),
                "scales and biases must be null for this rule");
-  what.require(!ssmax || t.scales != nullptr, "there must be scales");
+  what.require(!ssmax || t.scales != nullptr, "scales must not be null for this rule");
   named(what, [&] {
     if (rule == POSENC1_LOG_N) posenc::log_n{t.length};
     if (rule == POSENC1_LOG_N_BY_POSITION) posenc::log_n_by_position{t.length};
@@ -85,13 +85,8 @@ inline posenc::memory_range checked(heads_name what, posenc1_cells const& cells,
   constexpr std::array<std::size_t, 6> sizes{1, 1, 4, 8, 2, 2};
   auto const size = sizes[type];
   bool const bits = type == POSENC1_CELL_BIT;
-  auto const all_bits = reinterpret_cast<std::uintptr_t>(cells.data) |
-                        static_cast<std::uintptr_t>(cells.query_stride) |
-                        static_cast<std::uintptr_t>(cells.head_stride) |
-                        static_cast<std::uintptr_t>(cells.key_stride);
-  what.require((all_bits & (size - 1)) == 0, "data and strides must be multiples of the ", size,
-               " bytes of a cell, got strides of ", cells.query_stride, ", ", cells.head_stride,
-               " and ", cells.key_stride);
+  require_multiples(what, "a cell", size, cells.data, cells.query_stride, cells.head_stride,
+                    cells.key_stride);
   what.require(!bits || cells.key_stride == 0, "key_stride must be 0 for bits, got ",
                cells.key_stride);
   what.require(cells.slopes == nullptr || type >= POSENC1_CELL_F32,

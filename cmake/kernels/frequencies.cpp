@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "handles.hpp"
@@ -36,10 +37,12 @@ std::vector<double> numbers_of(std::string_view function, std::string_view name,
 /// The parameters of one rule. Each is read once; what is left over is an error.
 class parameters {
  public:
-  parameters(std::string_view rule, std::span<posenc1_parameter const> given)
-      : rule_(rule), given_(given), read_(given.size()) {
+  /// names: as posenc.h lists them.
+  parameters(std::string_view rule, std::string names, std::span<posenc1_parameter const> given)
+      : rule_(rule), names_(std::move(names)), given_(given), read_(given.size()) {
     for (auto const& p : given) {
       require_given("posenc1_frequencies_of_rule", {{"a parameter's name", p.name}});
+      require_listed(has_name(p.name), p.name);
       require(p.list != nullptr || p.count == 0, rule, ": ", std::string_view(p.name),
               " must have a count of 0 without a list, got ", p.count);
     }
@@ -77,11 +80,20 @@ class parameters {
     return std::vector(count, p->number);
   }
   void check_all_read() const {
-    for (std::size_t i = 0; i < given_.size(); ++i)
-      require(read_[i], rule_, ": must have no parameter ", std::string_view(given_[i].name));
+    for (std::size_t i = 0; i < given_.size(); ++i) require_listed(read_[i], given_[i].name);
   }
 
  private:
+  bool has_name(std::string_view name) const {
+    auto all = " " + names_ + " ";
+    for (auto& c : all)
+      if (c == '[' || c == ']') c = ' ';
+    return all.find(" " + std::string(name) + " ") != all.npos;
+  }
+  void require_listed(bool holds, std::string_view name) const {
+    require(holds, rule_, ": must have no parameter ", name, ", only ",
+            names_.empty() ? std::string_view("frequencies") : std::string_view(names_));
+  }
   posenc1_parameter const* find(std::string_view name) {
     posenc1_parameter const* found = nullptr;
     for (std::size_t i = 0; i < given_.size(); ++i) {
@@ -93,6 +105,7 @@ class parameters {
   }
 
   std::string_view rule_;
+  std::string names_;
   std::span<posenc1_parameter const> given_;
   std::vector<bool> read_;
 };
@@ -124,67 +137,6 @@ posenc::longrope_scaling longrope_of(parameters& p) {
   return s;
 }
 
-/// A rule, and what it makes of its parameters: of the frequencies that it changes, or of none.
-struct rule {
-  std::string_view name;
-  frequencies (*change)(parameters&, frequencies const&) = nullptr;
-  frequencies (*begin)(parameters&) = nullptr;
-};
-constexpr rule rules[] = {
-    {"linear", [](auto& p, auto& f) { return linear(f, p.number("factor")); }},
-    {"ntk", [](auto& p, auto& f) { return ntk(f, p.number("factor")); }},
-    {"dynamic_ntk",
-     [](auto& p, auto& f) {
-       return dynamic_ntk(
-           f, {.factor = p.number("factor"), .trained_length = p.number("trained_length")},
-           p.number("length"));
-     }},
-    {"mixed_ntk",
-     [](auto& p, auto& f) {
-       auto const b = p.maybe("b");
-       return b ? mixed_ntk(f, p.number("factor"), *b) : mixed_ntk(f, p.number("factor"));
-     }},
-    {"ntk_by_parts", [](auto& p, auto& f) { return ntk_by_parts(f, parts_of(p)); }},
-    {"yarn_by_rotations", [](auto& p, auto& f) { return yarn_by_rotations(f, parts_of(p)); }},
-    {"yarn", [](auto& p, auto& f) { return yarn(f, yarn_of(p)); }},
-    {"llama3",
-     [](auto& p, auto& f) {
-       return llama3(f, {.factor = p.number("factor"),
-                         .low_freq_factor = p.number("low_freq_factor"),
-                         .high_freq_factor = p.number("high_freq_factor"),
-                         .original_length = p.number("original_length")});
-     }},
-    {"longrope", [](auto& p, auto& f) { return longrope(f, longrope_of(p), p.number("length")); }},
-    {"divided_by_factors",
-     [](auto& p, auto& f) { return divided_by_factors(f, p.list("factors")); }},
-    {"truncated", [](auto& p, auto& f) { return truncated(f, p.number("p")); }},
-    {"resonance", [](auto&, auto& f) { return resonance(f); }},
-    {"raised_cosine_clip", [](auto& p, auto& f) { return raised_cosine_clip(f, p.count("n")); }},
-    {"fope_floor", [](auto& p, auto& f) { return fope_floor(f, p.number("trained_length")); }},
-    {"geometric", nullptr,
-     [](auto& p) { return posenc::geometric(p.count("rotary_dim"), p.number("base")); }},
-    {"geometric_inclusive", nullptr,
-     [](auto& p) { return posenc::geometric_inclusive(p.count("rotary_dim"), p.number("base")); }},
-    {"proportional", nullptr,
-     [](auto& p) {
-       return posenc::proportional(p.count("head_dim"), p.number("base"), p.number("p"),
-                                   p.number("factor", 1));
-     }},
-    {"part_ntk", nullptr,
-     [](auto& p) {
-       posenc::part_ntk_scaling s{.factor = p.number("factor"),
-                                  .original_length = p.number("original_length")};
-       s.ntk = p.number("ntk", s.ntk), s.extrapolation = p.number("extrapolation", s.extrapolation);
-       return posenc::part_ntk(p.count("rotary_dim"), p.number("base"), s);
-     }},
-    {"pixel", nullptr,
-     [](auto& p) {
-       auto const max = p.maybe("max_freq");
-       auto const dim = p.count("rotary_dim");
-       return max ? posenc::pixel(dim, *max) : posenc::pixel(dim);
-     }},
-};
-
 /// The rule that says axes too.
 posenc1_frequencies axial(parameters& p) {
   std::vector<std::size_t> dims;
@@ -194,24 +146,104 @@ posenc1_frequencies axial(parameters& p) {
   return {std::move(f), listed(posenc::axial_axes(dims))};
 }
 
-posenc1_frequencies made(posenc1_frequencies const* of, std::string_view name, parameters& given) {
-  if (name == "axial") {
-    require(of == nullptr, name, ": must be given no frequencies to change");
-    return axial(given);
-  }
+/// A rule, and what it makes of its parameters: of the frequencies that it changes, or of none.
+struct rule {
+  std::string_view name, parameters_of_it;
+  frequencies (*change)(parameters&, frequencies const&) = nullptr;
+  posenc1_frequencies (*begin)(parameters&) = nullptr;
+};
+constexpr rule rules[] = {
+    {"linear", "factor", [](auto& p, auto& f) { return linear(f, p.number("factor")); }},
+    {"ntk", "factor", [](auto& p, auto& f) { return ntk(f, p.number("factor")); }},
+    {"dynamic_ntk", "factor trained_length length",
+     [](auto& p, auto& f) {
+       return dynamic_ntk(
+           f, {.factor = p.number("factor"), .trained_length = p.number("trained_length")},
+           p.number("length"));
+     }},
+    {"mixed_ntk", "factor [b]",
+     [](auto& p, auto& f) {
+       auto const b = p.maybe("b");
+       return b ? mixed_ntk(f, p.number("factor"), *b) : mixed_ntk(f, p.number("factor"));
+     }},
+    {"ntk_by_parts", "factor original_length [alpha beta]",
+     [](auto& p, auto& f) { return ntk_by_parts(f, parts_of(p)); }},
+    {"yarn_by_rotations", "factor original_length [alpha beta]",
+     [](auto& p, auto& f) { return yarn_by_rotations(f, parts_of(p)); }},
+    {"yarn",
+     "factor original_length [beta_fast beta_slow truncate mscale mscale_all_dim attention_factor "
+     "extrapolation]",
+     [](auto& p, auto& f) { return yarn(f, yarn_of(p)); }},
+    {"llama3", "factor low_freq_factor high_freq_factor original_length",
+     [](auto& p, auto& f) {
+       return llama3(f, {.factor = p.number("factor"),
+                         .low_freq_factor = p.number("low_freq_factor"),
+                         .high_freq_factor = p.number("high_freq_factor"),
+                         .original_length = p.number("original_length")});
+     }},
+    {"longrope", "short_factor long_factor original_length length [factor attention_factor]",
+     [](auto& p, auto& f) { return longrope(f, longrope_of(p), p.number("length")); }},
+    {"divided_by_factors", "factors",
+     [](auto& p, auto& f) { return divided_by_factors(f, p.list("factors")); }},
+    {"truncated", "p", [](auto& p, auto& f) { return truncated(f, p.number("p")); }},
+    {"resonance", "", [](auto&, auto& f) { return resonance(f); }},
+    {"raised_cosine_clip", "n",
+     [](auto& p, auto& f) { return raised_cosine_clip(f, p.count("n")); }},
+    {"fope_floor", "trained_length",
+     [](auto& p, auto& f) { return fope_floor(f, p.number("trained_length")); }},
+    {"geometric", "rotary_dim base", nullptr,
+     [](auto& p) -> posenc1_frequencies {
+       return {posenc::geometric(p.count("rotary_dim"), p.number("base"))};
+     }},
+    {"geometric_inclusive", "rotary_dim base", nullptr,
+     [](auto& p) -> posenc1_frequencies {
+       return {posenc::geometric_inclusive(p.count("rotary_dim"), p.number("base"))};
+     }},
+    {"proportional", "head_dim base p [factor]", nullptr,
+     [](auto& p) -> posenc1_frequencies {
+       return {posenc::proportional(p.count("head_dim"), p.number("base"), p.number("p"),
+                                    p.number("factor", 1))};
+     }},
+    {"part_ntk", "rotary_dim base factor original_length [ntk extrapolation]", nullptr,
+     [](auto& p) -> posenc1_frequencies {
+       posenc::part_ntk_scaling s{.factor = p.number("factor"),
+                                  .original_length = p.number("original_length")};
+       s.ntk = p.number("ntk", s.ntk), s.extrapolation = p.number("extrapolation", s.extrapolation);
+       return {posenc::part_ntk(p.count("rotary_dim"), p.number("base"), s)};
+     }},
+    {"pixel", "rotary_dim [max_freq]", nullptr,
+     [](auto& p) -> posenc1_frequencies {
+       auto const max = p.maybe("max_freq");
+       auto const dim = p.count("rotary_dim");
+       return {max ? posenc::pixel(dim, *max) : posenc::pixel(dim)};
+     }},
+    {"axial", "dims base", nullptr, axial},
+};
+
+posenc1_frequencies made(posenc1_frequencies const* of, std::string_view name,
+                         std::span<posenc1_parameter const> all) {
   auto const* const found = std::ranges::find(rules, name, &rule::name);
-  require(found != std::end(rules),
-          "posenc1_frequencies_of_rule: the rule must be one that posenc.h lists, got ", name);
-  if (found->begin != nullptr) {
-    require(of == nullptr, name, ": must be given no frequencies to change");
-    return {found->begin(given)};
+  if (found == std::end(rules)) {
+    std::string names;
+    for (auto const& one : rules) names += (names.empty() ? "" : ", ") + std::string(one.name);
+    require(false, "posenc1_frequencies_of_rule: the rule must be one of ", names, ", got ", name);
   }
-  if (of != nullptr) return {found->change(given, of->value), of->axis_of_pair};
-  auto const dim = given.count("rotary_dim");
-  auto const base = given.number("base");
-  // The ramp of YaRN is exact where the base is known.
-  if (name == "yarn") return {posenc::yarn(dim, base, yarn_of(given))};
-  return {found->change(given, posenc::geometric(dim, base))};
+  bool const begins = found->begin != nullptr;
+  require(!begins || of == nullptr, name, ": must be given no frequencies to change");
+  std::string names(found->parameters_of_it);
+  if (!begins && of == nullptr) names = "rotary_dim base" + (names.empty() ? "" : " " + names);
+  parameters given(name, names, all);
+  auto const value = [&]() -> posenc1_frequencies {
+    if (begins) return found->begin(given);
+    if (of != nullptr) return {found->change(given, of->value), of->axis_of_pair};
+    auto const dim = given.count("rotary_dim");
+    auto const base = given.number("base");
+    // The ramp of YaRN is exact where the base is known.
+    if (name == "yarn") return {posenc::yarn(dim, base, yarn_of(given))};
+    return {found->change(given, posenc::geometric(dim, base))};
+  }();
+  given.check_all_read();
+  return value;
 }
 
 }  // namespace
@@ -245,10 +277,7 @@ posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char c
     require_given("posenc1_frequencies_of_rule", {{"rule", rule}, {"result", result}});
     if (count != 0) require_given("posenc1_frequencies_of_rule", {{"parameters", given}});
     require(count <= 64, "posenc1_frequencies_of_rule: count must be at most 64, got ", count);
-    parameters read(rule, {given, count});
-    auto value = made(of, rule, read);
-    read.check_all_read();
-    *result = new posenc1_frequencies(std::move(value));
+    *result = new posenc1_frequencies(made(of, rule, {given, count}));
   });
 }
 

@@ -94,7 +94,8 @@ void check(checked_set& set, names_of_step const& names, std::size_t which,
                "head_dim must be positive and at most ", posenc::detail::most_head_dim, ", got ",
                heads.head_dim);
   what.require((heads.from.data != nullptr) != (heads.from_cache.data != nullptr),
-               "there must be one source, from or from_cache");
+               "there must be one source, from or from_cache, got ",
+               heads.from.data != nullptr ? "both" : "null for both");
   heads_shape const shape{1, step.tokens, heads.heads, heads.head_dim};
   bool const stays = heads.to.data == nullptr && heads.to_cache.data == nullptr;
   set.from = source_or_target(names.name(which, ".from"), heads.from,
@@ -188,7 +189,9 @@ void write_step(names_of_step const& names, posenc1_step const& step, std::size_
   std::int64_t const* slots = nullptr;  // which keys and values mostly share
   for (std::size_t which = 0; which < 3; ++which) {
     auto const& set = *all[which];
-    names.name(which, "").require(set.heads != 0 || set.from.data == nullptr,
+    bool const has_data = set.from.data != nullptr || set.from_cache.data != nullptr ||
+                          set.to.data != nullptr || set.to_cache.data != nullptr;
+    names.name(which, "").require(set.heads != 0 || !has_data,
                                   "heads must be positive where there is data, got 0");
     if (set.heads != 0) check(sets[count++], names, which, set, step, pairs, slots);
   }
@@ -244,7 +247,8 @@ posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, siz
                                   size_t head_dim, float* numbers) {
   return guarded([&] {
     require_given(reading_names.function, {{"cache", cache}, {"numbers", numbers}});
-    if (tokens != 0) require_given(reading_names.function, {{"data of the cache", cache->data}});
+    if (tokens == 0 || heads == 0) return;
+    require_given(reading_names.function, {{"data of the cache", cache->data}});
     posenc1_step step{};
     step.tokens = tokens;
     step.values.from_cache = *cache, step.values.to.data = numbers;

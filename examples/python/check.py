@@ -4,12 +4,16 @@ import contextlib
 import copy
 import importlib.util
 import io
+import json
 import pathlib
 import pickle
+import re
 import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
+import warnings
 
 import numpy
 
@@ -67,11 +71,29 @@ class Frequencies(unittest.TestCase):
                                           original_length=100, length=length)
             numpy.testing.assert_allclose(longrope.inv_freq, expected, rtol=1e-15)
 
+    def test_has_the_rules_and_parameters_that_the_header_lists(self):
+        header = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
+        listed = header.split("[] marks what may be left out.\n")[1].split("Those of axial")[0]
+        listed = re.sub(r" \([^)]*\)| {4,}p-RoPE$", "", listed, flags=re.MULTILINE)
+        rules = re.findall(r"^ \*   (\w+) *(.*(?:\n \* {10,}.*)*)$", listed, re.MULTILINE)
+        self.assertGreaterEqual(len(rules), 20)
+        with self.assertRaisesRegex(posenc.Error, f"must be one of {', '.join(name for name, _ in rules)}, got none$"):
+            posenc.frequencies(rule="none")
+        of, changes = posenc.frequencies(rotary_dim=8, base=100), True
+        for name, parameters in rules:
+            changes = changes and name != "geometric"  # the first that begins
+            parameters = re.sub(r"[\s*]+", " ", parameters)
+            for given, before in ((of, ""), (None, "rotary_dim base ")) if changes else ((None, ""),):
+                with self.subTest(name), self.assertRaises(posenc.Error) as caught:
+                    posenc.frequencies(rule=name, of=given, nonsense=1)
+                only = before + parameters or "frequencies"
+                self.assertEqual(str(caught.exception), f"posenc: {name}: must have no parameter nonsense, only {only.strip()}")
+
     def test_of_a_model(self):
         f = posenc.frequencies(MODELS / "llama-3.1-8b.json", layer=5)
         self.assertEqual((len(f.inv_freq), f.layout, f.head_dim, f.window, f.ahead),
                          (64, "halves", 128, None, 1))
-        self.assertEqual((f.chunk, f.cap, f.sinks, f.both_ways), (None, None, False, None))
+        self.assertEqual((f.chunk, f.cap, f.sinks, f.both_ways), (None, 0, False, None))
         self.assertIs(f.key_bias_is_separable, False)
         self.assertIs(posenc.frequencies(MODELS / "qwen2.5-7b.json").key_bias_is_separable, True)
         self.assertIsNone(posenc.frequencies(MODELS / "mimo-v2-flash.json").key_bias_is_separable)
@@ -321,7 +343,7 @@ class Caches(unittest.TestCase):
             "scale must be 0 for this format": lambda: posenc.read_cache(posenc.Cache("q8_0", 1, 1, 1, 64, scale=2)),
             "same tokens, got .2, 3.": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=heads),
             "rows must be float32": lambda: posenc.write_step(keys=heads),
-            "keys must be StepHeads": lambda: posenc.write_step(rows, keys=x),
+            "keys must be of type StepHeads, got float32 .2, 1, 64.": lambda: posenc.write_step(rows, keys=x),
             "norm must be one of": lambda: posenc.StepHeads(x, norm="l3"),
             r"weight must be \[64\]": lambda: posenc.StepHeads(x, eps=1, weight=[1]),
             "eps of the norm must be finite": lambda: posenc.write_step(rows, keys=posenc.StepHeads(x, eps=-1)),
@@ -367,8 +389,8 @@ class Attention(unittest.TestCase):  # tests/kernels/cases has the rest
     def test_errors_change_nothing(self):
         out = numpy.zeros((5, 4, 20), numpy.float32)
         for sentence, wrong in {
-            "cells must be .* got int64": {"mask": numpy.ones((5, 9), int)},
-            r"cells must be \[batches, heads, queries, keys\] \[1, 4, 5, 9\]": {"mask": numpy.ones((5, 8), bool)},
+            "mask must be .* got int64": {"mask": numpy.ones((5, 9), int)},
+            r"mask must be cells \[batches, heads, queries, keys\] \[1, 4, 5, 9\]": {"mask": numpy.ones((5, 8), bool)},
             "slopes must be of numbers": {"mask": posenc.Cells(numpy.ones((5, 9), bool), slopes=[1] * 4)},
             r"sinks must be \[4\]": {"sinks": [1]},
             "slopes must be finite": {"slopes": [0, numpy.inf, 0, 0]},
@@ -398,10 +420,10 @@ class Biases(unittest.TestCase):  # tests/kernels/cases has their numbers
         plain = posenc.attend(q[None], k, k)
         self.assertTrue((posenc.attend(q[None], k, k, key_bias=b) == plain).all())
         for sentence, make in (
-                ("bias must be .kv_heads, head_dim., got .64.", lambda: posenc.KeyBias(f, numpy.zeros(64), 4)),
-                ("frequencies must be Frequencies, got int", lambda: posenc.KeyBias(7, numpy.zeros((2, 64)), 4)),
+                ("bias must be .kv_heads, head_dim. of real numbers, got float64 .64.", lambda: posenc.KeyBias(f, numpy.zeros(64), 4)),
+                ("frequencies must be of type Frequencies, got int", lambda: posenc.KeyBias(7, numpy.zeros((2, 64)), 4)),
                 ("kv_heads must divide heads, got 2 kv heads for 3", lambda: posenc.KeyBias(f, numpy.zeros((2, 64)), 3)),
-                ("key_bias must be a KeyBias, got int", lambda: posenc.attend(q[None], k, k, key_bias=7)),
+                ("key_bias must be of type KeyBias, got int", lambda: posenc.attend(q[None], k, k, key_bias=7)),
                 ("key_bias must be of 2 heads over 2 of 64 dims, got 4 over 2 of 64",
                  lambda: posenc.attend(q[None, :, :2], k, k, key_bias=b)),
                 ("the block .* divides head_dim 64, got 3", lambda: posenc.KeyBias(f, numpy.zeros((2, 64)), 4, hadamard=3)),
@@ -409,6 +431,386 @@ class Biases(unittest.TestCase):  # tests/kernels/cases has their numbers
                  lambda: posenc.attend(q[None], k, k, profiles=(numpy.ones((5, 8)), numpy.ones((1, 3, 4, 4)))))):
             with self.assertRaisesRegex(posenc.Error, sentence):
                 make()
+
+
+class Sizes(unittest.TestCase):
+    """To C, a size of 0 stands for a default; an array of that size does not."""
+
+    def setUp(self):
+        made = numpy.random.default_rng(9).standard_normal
+        self.q, self.k, self.v = (made(shape).astype(numpy.float32) for shape in ((3, 4, 32), (11, 2, 32), (11, 2, 32)))
+
+    def test_of_values_without_dims(self):
+        q, k, v = self.q, self.k, self.v
+        for given, outputs, lead in ((q, (3, 4, 0), ()), (q[0], (4, 0), ()), (q[None], (1, 3, 4, 0), (None,))):
+            for type in (numpy.float32, numpy.float16):
+                for threads in (1, 3):
+                    wanted = posenc.attend(given, k[lead], v[lead], causal=True, log_sum_exp=True, scores=True, weights=True)
+                    found = posenc.attend(given, k[lead], v[lead][..., :0].astype(type), causal=True, log_sum_exp=True,
+                                          scores=True, weights=True, threads=threads)
+                    self.assertEqual((found[0].shape, found[0].dtype), (outputs, numpy.float32))
+                    for a, b in zip(found[1:], wanted[1:]):
+                        self.assertTrue((a == b).all())
+        around = numpy.full((3, 4, 2), 7, numpy.float32)
+        self.assertEqual(posenc.attend(q, k, v[..., :0], out=around[..., 1:1]).shape, (3, 4, 0))
+        self.assertTrue((around == 7).all())
+        hidden = [-1] * 11
+        self.assertTrue((posenc.attend(q, k, v[..., :0], value_slots=hidden, weights=True)[1] == 0).all())
+        with self.assertRaisesRegex(posenc.Error, r"out must be a writeable array \[3, 4, 0\], got float32 \[3, 4, 2\]"):
+            posenc.attend(q, k, v[..., :0], out=around)
+
+    def test_without_kv_heads_are_refused(self):
+        q, k, v = self.q, self.k, self.v
+        none = posenc.Cache("q8_0", 1, 11, heads=0, head_dim=32)
+        for keys, values in ((k[:, :0], v[:, :0]), (k[:, :0], v[:, :0, :0]), (none, none), (none, v[:, :0]), (k[:0, :0], v[:0, :0])):
+            for given in (q, q[0]):
+                with self.assertRaisesRegex(posenc.Error, "must have kv heads for the 4 heads of queries, got 0"):
+                    posenc.attend(given, keys, values)
+        with self.assertRaisesRegex(posenc.Error, "alike, keys with the 32 dims of queries, got .11, 2, 32. and .11, 0, 0."):
+            posenc.attend(q, k, v[:, :0, :0])
+
+    def test_of_all_else(self):
+        q, k, v = self.q, self.k, self.v
+        f = posenc.frequencies(rotary_dim=32, base=100)
+        nothing = numpy.empty(0)
+        self.assertTrue((posenc.attend(q, k[:0], v[:0]) == 0).all())
+        self.assertTrue((posenc.attend(q, k, v, lengths=[0]) == 0).all())
+        self.assertEqual(posenc.attend(q[:0], k, v, query_positions=[], mask=numpy.ones((0, 11), bool)).shape, (0, 4, 32))
+        self.assertEqual(posenc.attend(q[:, :0], k[:, :0], v[:, :0], sinks=[], weights=True)[1].shape, (0, 3, 11))
+        self.assertEqual(posenc.attend(q[None][:0], k[None][:0], v[None][:0], lengths=[]).shape, (0, 3, 4, 32))
+        self.assertTrue((posenc.attend(q, k[:0], v[:0], key_positions=[], slots=[], mask=numpy.ones((3, 0), bool),
+                                       bias=numpy.ones((4, 3, 0), numpy.float32)) == 0).all())
+        for shape in ((0, 4, 32), (3, 0, 32), (3, 4, 0)):
+            x = numpy.empty(shape, numpy.float32)
+            self.assertIs(posenc.hadamard(x), x)
+        for pages, tokens, heads in ((0, 4, 2), (2, 0, 2), (2, 4, 0)):
+            cache = posenc.Cache("q8_0", pages, tokens, heads, 32)
+            self.assertEqual(posenc.read_cache(cache).shape, (pages * tokens, heads, 32))
+            self.assertEqual(posenc.read_cache(cache, []).shape, (0, heads, 32))
+            posenc.write_step(f.rows([]), keys=posenc.StepHeads(numpy.empty((0, heads, 32), numpy.float32), cache=cache, slots=[]))
+        self.assertEqual((f.rows([]).shape, posenc.profile(f, []).shape), ((0, 2, 16), (0,)))
+        axes = f.on_axes("contiguous", [8, 8])
+        self.assertEqual(axes.rows(numpy.empty((2, 0))).shape, (0, 2, 16))
+        posenc.KeyBias(axes, numpy.zeros((2, 32)), 4).at(numpy.empty((2, 0), int))
+        cache = posenc.Cache("f32", 1, 3, 4, 32)
+        for sentence, wrong in {
+            "head_dim must be positive .*, got 0": lambda: posenc.attend(q[..., :0], k[..., :0], v),
+            "pairs must be positive.*, got 0": lambda: posenc.rotate(q.copy(), numpy.empty((3, 2, 0), numpy.float32)),
+            "pairs must be positive": lambda: posenc.write_step(numpy.empty((3, 2, 0), numpy.float32), keys=posenc.StepHeads(q)),
+            "rows must be .tokens, 2, pairs|one row for each of 3": lambda: posenc.rotate(q.copy(), f.rows([])),
+            "the same tokens, got .0, 3.": lambda: posenc.write_step(f.rows([]), keys=posenc.StepHeads(q)),
+            "keys: heads must be positive where there is data, got 0": lambda: posenc.write_step(
+                f.rows([1, 2, 3]), keys=posenc.StepHeads(q[:, :0])),
+            "got .0, 4, 32.": lambda: posenc.StepHeads(q, cache=cache, slots=[]),
+            "keys: head_dim must be positive": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=posenc.StepHeads(q[..., :0])),
+            "there must be at least one pair, got none": lambda: posenc.frequencies(inv_freq=nothing),
+            "pair_axes: there must be at least one pair, got none": lambda: f.on_axes("by_pair", []),
+            "the dimension must be even and positive, got 0": lambda: posenc.frequencies(rotary_dim=0, base=100),
+            "factors": lambda: posenc.frequencies(rule="divided_by_factors", of=f, factors=[]),
+            "kv_heads must be positive": lambda: posenc.KeyBias(f, numpy.empty((0, 32)), 4),
+            "heads must be positive": lambda: posenc.KeyBias(f, numpy.empty((2, 32)), 0),
+            "head_dim must be positive": lambda: posenc.format_bytes("f32", 0),
+            "rank and extent must be positive": lambda: posenc.attend(q, k, v, profiles=(numpy.empty((2, 0)), numpy.empty((3, 4, 2)))),
+            "rank and extent must be positive .* got 0 and 8": lambda: posenc.attend(
+                q, k, v, profiles=(numpy.empty((0, 8)), numpy.empty((3, 4, 0)))),
+            "threads must be an integer in .1, 2.63., got 0": lambda: posenc.attend(q, k, v, threads=0),
+            "slots of keys must be of 11 tokens, got 0": lambda: posenc.attend(q, k, v, slots=[]),
+            "lengths must be of 1 sequences, got 0": lambda: posenc.attend(q, k, v, lengths=[]),
+            "sinks must be .4. of real numbers, got float64 .0.": lambda: posenc.attend(q, k, v, sinks=[]),
+            r"mask must be cells .*, got \[3, 0\]": lambda: posenc.attend(q, k, v, mask=numpy.ones((3, 0), bool)),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+
+    def test_of_a_memory_that_was_changed(self):
+        cache = posenc.Cache("f32", 1, 3, 4, 32)
+        cache.memory = cache.memory[:, :100]
+        for use in (lambda: posenc.read_cache(cache), lambda: posenc.attend(self.q, cache, cache),
+                    lambda: posenc.StepHeads(self.q, cache=cache)):
+            with self.assertRaisesRegex(posenc.Error, r"memory must be a contiguous array of uint8 \[1, 1536\], got uint8 \[1, 100\]"):
+                use()
+
+
+class Tensor:  # as PyTorch calls it
+    __module__ = "torch"
+
+
+class Arguments(unittest.TestCase):
+    """Each argument of each function: what NumPy or ctypes would turn into something else is refused by its name."""
+
+    def setUp(self):
+        x = lambda *shape: numpy.ones(shape, numpy.float32)
+        f = self.f = posenc.frequencies(rotary_dim=32, base=100)
+        on_axes = f.on_axes("contiguous", [8, 8])
+        q, k, v, rows = x(3, 4, 32), x(11, 2, 32), x(11, 2, 32), f.rows([1, 2, 3])
+        bias = posenc.KeyBias(on_axes, numpy.zeros((2, 32)), 4)
+
+        def attend(**given):
+            return posenc.attend(**{"queries": q, "keys": k, "values": v, **given})
+
+        def of_temperature(rule, **more):
+            return lambda **given: attend(temperature={"rule": rule, **more, **{n.split(" of ")[0]: v for n, v in given.items()}})
+
+        def step(source=q, cache_slots=None, **given):
+            if "slots" in given:
+                given["cache"] = posenc.Cache("f32", 1, 3, 4, 32)
+            if "source_slots" in given:
+                source = posenc.Cache("f32", 1, 3, 4, 32)
+            return posenc.write_step(rows, keys=posenc.StepHeads(source.copy() if source is q else source, **given))
+
+        def make(function, *first, **named):
+            return lambda **given: function(*first, **{**named, **given})
+
+        def cache(**given):
+            return posenc.Cache(**{"format": "f32", "pages": 1, "page_tokens": 3, "heads": 4, "head_dim": 32, **given})
+
+        rotate, numbers = make(posenc.rotate, **{"rows": rows}), make(posenc.frequencies)
+        profiles = lambda i: lambda **given: attend(profiles=[
+            given.popitem()[1] if j == i else other for j, other in enumerate((x(2, 8), x(3, 4, 2)))])
+        at = lambda **given: bias.at(**{"positions": numpy.zeros((2, 1), int), **given})
+        # What is given right; then how it is called.
+        self.arrays = [  # numbers, and whether they are real ones that NumPy converts
+            (attend, "queries", q, False), (attend, "keys", k, False), (attend, "values", v, False),
+            (attend, "out", x(3, 4, 32), False), (attend, "mask", x(3, 11), False), (attend, "bias", x(3, 11), False),
+            (make(posenc.Cells), "array", x(3, 11), False),
+            (attend, "sinks", x(4), True), (attend, "slopes", x(4), True),
+            (lambda slopes: attend(mask=posenc.Cells(x(3, 11), slopes=slopes)), "slopes", x(4), True),
+            (of_temperature("ssmax"), "scales of temperature", x(4), True),
+            (of_temperature("ssmax", scales=x(4)), "biases of temperature", x(4), True),
+            (profiles(0), "profiles[0]", x(2, 8), True), (profiles(1), "profiles[1]", x(3, 4, 2), True),
+            (rotate, "array", q.copy(), False), (make(posenc.rotate, q.copy(), rows), "out", x(3, 4, 32), False),
+            (make(posenc.rotate, q.copy()), "rows", rows, False), (make(posenc.rotate, q.copy(), rows, eps=1), "weight", x(32), True),
+            (make(posenc.hadamard), "array", q.copy(), False),
+            (step, "source", q, False), (step, "out", x(3, 4, 32), False), (lambda weight: step(weight=weight, eps=1), "weight", x(32), True),
+            (make(posenc.write_step, keys=posenc.StepHeads(q.copy())), "rows", rows, False),
+            (make(posenc.KeyBias, f, heads=4), "bias", x(2, 32), True), (numbers, "inv_freq", x(4), True),
+            (make(posenc.frequencies, rule="divided_by_factors", of=f), "factors", x(16), True),
+            (cache, "memory", numpy.zeros((1, 3 * 4 * 128), numpy.uint8), False)]
+        ints = numpy.arange(3)
+        self.integers = [
+            (f.rows, "positions", ints), (at, "positions", numpy.zeros((2, 1), int)), (make(posenc.profile, f), "distances", ints),
+            (make(f.on_axes, "contiguous"), "numbers", numpy.array([16])),
+            (step, "slots", ints), (step, "source_slots", ints), (make(posenc.read_cache, cache()), "slots", ints),
+            (attend, "slots", numpy.arange(11)), (attend, "value_slots", numpy.arange(11)), (attend, "lengths", numpy.array([11])),
+            (attend, "query_positions", ints), (attend, "key_positions", numpy.arange(11))]
+        self.flags = [(attend, name) for name in ("causal", "dot_products", "log_sum_exp", "scores", "weights")] + [
+            (lambda **given: step(eps=1, weight=x(32), **given), name) for name in ("after", "plus_one")] + [
+            (make(posenc.Cells, numpy.ones((3, 2), numpy.uint8)), "bits")]
+        self.reals = [(attend, "scale"), (attend, "cap"), (attend, "tau"), (make(posenc.rotate, q.copy(), rows), "eps"),
+                      (make(posenc.rotate, q.copy(), rows), "scale"), (step, "eps"), (step, "scale"),
+                      (make(cache, format="e4m3"), "scale"), (make(cache, format="e4m3"), "inverse"),
+                      (of_temperature("log_n"), "length of temperature"),
+                      (of_temperature("critical"), "scale of temperature"),
+                      (of_temperature("by_position", length=2), "offset of temperature"),
+                      (make(posenc.profile, f, ints), "rho"), (make(posenc.frequencies, rule="linear", of=f), "factor"),
+                      (make(posenc.frequencies, rotary_dim=8), "base"), (make(posenc.frequencies, base=8), "rotary_dim")]
+        self.counts = [(attend, name) for name in ("behind", "ahead", "chunk", "threads")] + [
+            (cache, name) for name in ("pages", "page_tokens", "heads", "head_dim")] + [
+            (make(f.rows, [1]), "table_range"), (rotate_dim := make(posenc.rotate, q.copy(), rows), "first_dim"), (step, "first_dim"),
+            (make(posenc.KeyBias, f, x(2, 32)), "heads"), (make(posenc.KeyBias, f, x(2, 32), 4), "first_dim"), (at, "delta"),
+            (make(posenc.format_bytes, "f32"), "head_dim"), (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "layer"),
+            (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "length")]
+        self.names = [(attend, "layout"), (rotate_dim, "layout"), (step, "layout"), (lambda **given: step(out=x(3, 4, 32), **given), "out_layout"),
+                      (step, "norm"), (step, "eps_place"), (step, "rounding"), (cache, "format"), (cache, "layout"),
+                      (make(posenc.KeyBias, f, x(2, 32), 4), "layout"), (of_temperature("ssmax"), "rule"),
+                      (make(f.on_axes, numbers=[16]), "axes"), (make(posenc.frequencies, base=100, rotary_dim=8), "rule"),
+                      (attend, "type"), (rotate_dim, "type"), (make(posenc.hadamard, q.copy()), "type"), (step, "type"),
+                      (make(posenc.Cells, x(3, 11)), "type")]
+        self.things = [(make(posenc.profile, distances=ints), "f"), (make(posenc.read_cache), "cache"), (step, "cache"),
+                       (make(posenc.write_step, rows), "queries"), (make(posenc.write_step), "values"), (attend, "key_bias"),
+                       (attend, "profiles"), (attend, "temperature"), (make(posenc.frequencies), "file"),
+                       (make(posenc.frequencies, rule="linear", factor=2), "of"), (make(posenc.KeyBias, bias=x(2, 32), heads=4), "frequencies")]
+
+    def refuses(self, call, name, given):
+        with self.subTest(f"{name}={given!r}"[:80]), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaises(posenc.Error) as caught:
+                call(**{name: given})
+            self.assertRegex(str(caught.exception), rf"^posenc: [^:]+: .*\b{re.escape(name.split('[')[0])}.* must [^\n]*$")
+
+    def test_are_taken_where_they_are_right(self):
+        for call, name, right, *_ in self.arrays + self.integers:
+            with self.subTest(name):
+                call(**{name: right})
+        for call, name in self.flags:
+            for right in (True, numpy.bool_(False), 1, 0):
+                if (name, right) != ("dot_products", True):
+                    call(**{name: right})
+
+    def test_have_no_mask(self):
+        for call, name, right, *_ in self.arrays + self.integers:
+            self.refuses(call, name, numpy.ma.masked_array(right))
+            if not right.ndim > 1:
+                self.refuses(call, name, [numpy.ma.masked, *right[1:]])
+        bias = numpy.ma.masked_array(numpy.ones(11, numpy.float32))
+        self.refuses(self.arrays[4][0], "mask", [bias, bias, bias])
+
+    def test_are_real_numbers(self):
+        for call, name, right, converts in self.arrays:
+            self.refuses(call, name, right.astype(complex))
+            self.refuses(call, name, right.astype("U"))
+            self.refuses(call, name, right.astype(object))
+            self.refuses(call, name, "nonsense")
+            self.refuses(call, name, [[1.0], [1.0, 2.0]])
+            if name not in ("out", "mask", "bias", "weight", "memory", "sinks", "slopes", "biases of temperature", "scales of temperature", "inv_freq"):
+                self.refuses(call, name, None)
+            if converts:
+                for same in (right.tolist(), right.astype(">f8"), right.astype(numpy.float16), right.astype(numpy.int8)):
+                    call(**{name: same})
+        for call, name in self.reals:
+            for wrong in (None, "1", b"1", 1j, numpy.complex64(1), [1.0], {}, numpy.ones(1), 10**400, Tensor()):
+                self.refuses(call, name, wrong)
+            if name != "factor":  # a rule's may be a choice
+                for wrong in (True, numpy.bool_(True)):
+                    if name not in ("base", "rotary_dim") or wrong is not True:
+                        self.refuses(call, name, wrong)
+
+    def test_fit_where_they_are_floats(self):
+        for call, name, right, converts in self.arrays:
+            if name in ("profiles[0]", "weight") and converts or name == "bias" and converts:
+                wide = right.astype(float)
+                wide.flat[1] = 1e300
+                self.refuses(call, name, wide)
+
+    def test_are_integers(self):
+        for call, name, right in self.integers:
+            for wrong in (right.astype(complex), right.astype("U"), right.astype(bool), "nonsense", [[0], [1, 2]], {0}, right.astype(object)):
+                self.refuses(call, name, wrong)
+            if name not in ("positions", "distances"):
+                self.refuses(call, name, right.astype(float))
+        for call, name in self.counts:
+            for wrong in ("1", 1.0, True, numpy.bool_(True), 1j, [1], numpy.ones(2, int), 2**64, Tensor()):
+                self.refuses(call, name, wrong)
+            if name not in ("behind", "ahead", "chunk", "layer", "length") and not (name == "first_dim"):
+                self.refuses(call, name, None)
+
+    def test_are_true_or_false(self):
+        for call, name in self.flags:
+            for wrong in ("false", "no", "", None, 2, -1, 0.0, [], [True], numpy.ones(2, bool), Tensor()):
+                self.refuses(call, name, wrong)
+
+    def test_are_names(self):
+        for call, name in self.names:
+            for wrong in ("nonsense", 1, ["halves"], {}, numpy.array(["halves", "x"]), b"bf16"):
+                self.refuses(call, name, wrong)
+
+    def test_are_of_their_types(self):
+        for call, name in self.things:
+            for wrong in (1, 0.5, numpy.ones(2), Tensor(), [1, 2, 3], object()):
+                self.refuses(call, name, wrong)
+
+    def test_say_what_was_given(self):
+        q, k = numpy.ones((3, 4, 32), numpy.float32), numpy.ones((11, 2, 32), numpy.float32)
+        for sentence, wrong in {
+            "queries must be an array of NumPy .*, got torch.Tensor$": lambda: posenc.attend(Tensor(), k, k),
+            "keys must be a Cache or an array of NumPy, got torch.Tensor$": lambda: posenc.attend(q, Tensor(), k),
+            "array must be an array of NumPy, .*, got torch.Tensor$": lambda: posenc.rotate(Tensor(), self.f.rows([1, 2, 3])),
+            "keys must be an array of NumPy, .* of 3 or 4 axes, got float32 .32.$": lambda: posenc.attend(q, k[0, 0], k),
+            "distances must be integers or floats, .tokens., got int64 ..$": lambda: posenc.profile(self.f, 10),
+            "profile: f must be frequencies, got None, which a layer that does not rotate has$": lambda: posenc.profile(
+                posenc.frequencies(MODELS / "command-r7b.json", layer=3), [1]),
+            "the file must be a path, or a dict, got int$": lambda: posenc.frequencies(5),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+
+    def test_that_are_not_aligned_are_copied(self):
+        def moved(x):
+            return numpy.frombuffer(b"x" + x.tobytes(), numpy.uint8)[1:].view(x.dtype).reshape(x.shape)
+        made = numpy.random.default_rng(3).standard_normal
+        x = lambda *shape: made(shape).astype(numpy.float32)
+        q, k, v, bias = x(3, 4, 32), x(11, 2, 32), x(11, 2, 32), x(3, 11)
+        for given in ({"mask": bias}, {"bias": bias.astype(float)}, {"mask": bias.T.copy().T}, {"sinks": made(4)}, {"slopes": made(4)},
+                      {"query_positions": numpy.array([3, 9, 4])}, {"key_positions": numpy.arange(11)}, {"lengths": numpy.array([7])},
+                      {"slots": numpy.arange(11) - 2}, {"temperature": {"rule": "ssmax", "scales": made(4) ** 2 + 2}}):
+            (name, right), = given.items()
+            off = {n: moved(array) if isinstance(array, numpy.ndarray) else array for n, array in right.items()} \
+                if isinstance(right, dict) else moved(right)
+            self.assertTrue((posenc.attend(q, k, v, **{name: off}) == posenc.attend(q, k, v, **given)).all(), name)
+        bank, side = x(2, 8), x(3, 4, 2)
+        self.assertTrue((posenc.attend(q, k, v, profiles=(moved(bank), moved(side))) == posenc.attend(q, k, v, profiles=(bank, side))).all())
+        rows, weight = self.f.rows([1, 2, 3]), x(32)
+        self.assertTrue((posenc.rotate(q.copy(), moved(rows), eps=1, weight=moved(weight)) == posenc.rotate(q.copy(), rows, eps=1, weight=weight)).all())
+        a, b = q.copy(), q.copy()
+        posenc.write_step(moved(rows), keys=posenc.StepHeads(a, eps=1, weight=moved(weight)))
+        posenc.write_step(rows, keys=posenc.StepHeads(b, eps=1, weight=weight))
+        self.assertTrue((a == b).all())
+        with self.assertRaisesRegex(posenc.Error, "queries: data must begin at a multiple of the 4 bytes of an element, got a remainder of [123]"):
+            posenc.attend(moved(q), k, v)
+
+
+class Layers(unittest.TestCase):
+    def test_say_what_attention_takes(self):
+        made = numpy.random.default_rng(4).standard_normal
+        for model, layer in (("llama-3.1-8b.json", 0), ("gemma-3-27b.json", 0), ("gemma-3-27b.json", 5)):
+            f = posenc.frequencies(MODELS / model, layer)
+            q, k = (made((1100, heads, 16)).astype(numpy.float32) for heads in (2, 1))
+            found = posenc.attend(q[-1], k, k, behind=f.window, ahead=f.ahead, chunk=f.chunk, cap=f.cap)
+            first = 0 if f.window is None else 1100 - f.window
+            seen = k[first:, 0].astype(float)
+            scores = q[-1].astype(float) @ seen.T / 4
+            weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+            numpy.testing.assert_allclose(found, weights / weights.sum(-1, keepdims=True) @ seen, 0, 2e-6)
+        self.assertEqual((f.window, f.cap), (None, 0))
+
+    def test_of_a_dict(self):
+        file = MODELS / "gemma-3-27b.json"
+        settings = json.loads(file.read_text())
+        for layer in (0, 5):
+            f, g = posenc.frequencies(settings, layer, 100), posenc.frequencies(file, layer, 100)
+            self.assertTrue((f.inv_freq == g.inv_freq).all())
+            self.assertEqual((f.window, f.layout, f.head_dim), (g.window, g.layout, g.head_dim))
+        for sentence, wrong in (("the dict must have what a config.json has, got .*set", {"model_type": {1}}),
+                                ("the dict.* must be one that is known, got the string .llamb.$", {"model_type": "llamb"}),
+                                ("layer must be below", settings)):
+            with self.assertRaisesRegex(posenc.Error, sentence):
+                posenc.frequencies(wrong, 1000 if wrong is settings else 0)
+
+
+class Threads(unittest.TestCase):
+    def setUp(self):
+        made = numpy.random.default_rng(5).standard_normal
+        self.q, self.k = made((64, 4, 32)).astype(numpy.float32), made((2000, 2, 32)).astype(numpy.float32)
+
+    def test_that_cannot_start_end_the_call(self):
+        start, calls = threading.Thread.start, []
+
+        def fails(thread):
+            calls.append(thread)
+            if len(calls) > 2:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        before = threading.active_count()
+        out = numpy.full((64, 4, 32), 7, numpy.float32)
+        with unittest.mock.patch.object(threading.Thread, "start", fails), \
+                self.assertRaisesRegex(posenc.Error, "threads must be as many as can be started, got 9 .can't start new thread.$"):
+            posenc.attend(self.q, self.k, self.k, threads=9, out=out)
+        self.assertEqual((threading.active_count(), len(calls)), (before, 3))
+        self.assertTrue((out == 7).all())
+
+    def test_do_not_outnumber_the_work(self):
+        wanted = posenc.attend(self.q, self.k, self.k, causal=True)
+        started = []
+        start = threading.Thread.start
+        with unittest.mock.patch.object(threading.Thread, "start", lambda t: (started.append(t), start(t))):
+            for threads in (2, 5, 16):
+                self.assertTrue((posenc.attend(self.q, self.k, self.k, causal=True, threads=threads) == wanted).all())
+            self.assertEqual(len(started), 1 + 4 + 15)
+            started.clear()
+            one = posenc.attend(self.q[0], self.k[:512], self.k[:512], threads=2**40)  # two heads
+            self.assertEqual(len(started), 1)
+        self.assertTrue((one == posenc.attend(self.q[0], self.k[:512], self.k[:512])).all())
+
+    def test_raise_an_interrupt_when_all_have_left(self):
+        def interrupted(barrier, timeout=None):
+            barrier.abort()
+            raise KeyboardInterrupt
+
+        before = threading.active_count()
+        with unittest.mock.patch.object(threading.Barrier, "wait", interrupted), self.assertRaises(KeyboardInterrupt):
+            posenc.attend(self.q, self.k, self.k, threads=3)
+        self.assertEqual(threading.active_count(), before)
 
 
 @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
@@ -465,6 +867,7 @@ class Torch(unittest.TestCase):
             "layout must be": (x, rows, "half", 0),
             "rows must be torch.float32 .2, 2. by pairs": (x, rows.double(), "halves", 0),
             r"got torch.float32 \[1, 2, 12\]": (x, rows[:1], "halves", 0),
+            r"got torch.float32 \[2, 2, 0\]": (x, rows[..., :0], "halves", 0),
             "first_dim must be": (x, rows, "halves", 24),
             "rotary block": (x, rows, "halves", 1),
             "contiguous": (torch.zeros(2, 24, 2).transpose(1, 2), rows, "halves", 0),
@@ -515,7 +918,7 @@ class Errors(unittest.TestCase):
         fixed = x.copy()
         fixed.flags.writeable = False
         for sentence, wrong in {
-            "rule must be one that posenc.h lists, got yarm": lambda: posenc.frequencies(rule="yarm", rotary_dim=8, base=100),
+            "rule must be one of linear, ntk, .*, truncated, .*, axial, got yarm$": lambda: posenc.frequencies(rule="yarm", rotary_dim=8, base=100),
             "even": lambda: posenc.frequencies(rotary_dim=7, base=100),
             "no.such|file": lambda: posenc.frequencies("no.such.json"),
             "layer must be below": lambda: posenc.frequencies(MODELS / "gpt2.json", layer=99),
@@ -534,6 +937,8 @@ class Errors(unittest.TestCase):
             "rho must be finite, got nan": lambda: posenc.profile(f, [0], rho=float("nan")),
             "the block must be an integer or 'largest', got 'x'": lambda: posenc.hadamard(x, "x"),
             "dtype must be float32": lambda: f.rows([1], numpy.float16),
+            "dtype must be float32 or float64, got None": lambda: f.rows([1], None),
+            "dtype must be float32 or float64, got .x.": lambda: f.rows([1], "x"),
             "positions must fit int64": lambda: f.rows(numpy.uint64([2**63])),
             "rows must be float64": lambda: posenc.rotate(x.astype(numpy.float64), rows),
             "one row for each of 2": lambda: posenc.rotate(x, f.rows([1, 2, 3])),
@@ -557,8 +962,8 @@ class Errors(unittest.TestCase):
             "layer must not be given": lambda: posenc.frequencies(rotary_dim=8, base=100, layer=1),
             "attention_factor must not be given": lambda: posenc.frequencies(MODELS / "gpt2.json", attention_factor=2),
             "no parameter attention_factor": lambda: posenc.frequencies(rotary_dim=8, base=100, attention_factor=2),
-            "factors must have one axis": lambda: posenc.frequencies(rule="divided_by_factors", of=f, factors=[[1, 2]]),
-            "of must be what frequencies": lambda: posenc.frequencies(rule="linear", of="f", factor=2),
+            "factors must be \\[count\\] of real numbers, got int64 \\[1, 2\\]": lambda: posenc.frequencies(rule="divided_by_factors", of=f, factors=[[1, 2]]),
+            "of must be of type Frequencies, got str": lambda: posenc.frequencies(rule="linear", of="f", factor=2),
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
                 wrong()

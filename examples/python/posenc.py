@@ -24,10 +24,14 @@ environment variable POSENC_LIBRARY, then beside this file, then in that build.
 Errors of the library are posenc.Error, with its sentence.
 """
 
+import collections.abc
 import ctypes
+import json
+import numbers
 import operator
 import os
 import pathlib
+import tempfile
 import threading
 
 import numpy
@@ -42,7 +46,8 @@ class Error(ValueError):
 
 # ---- The C API
 
-_TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 3}
+_TYPES = {None: None, "f32": 0, "f64": 1, "f16": 2, "bf16": 3}
+_FLOATS = {("f", 4): "f32", ("f", 8): "f64", ("f", 2): "f16"}
 _LAYOUTS = {"halves": 0, "interleaved": 1}
 _FORMATS = {"f32": 0, "f16": 2, "bf16": 3, "u8_per_head": 4, "q8_0": 5, "q8_0_avx2": 6,
             "int8_per_head": 7, "int8_per_head_truncated": 8, "int8_static": 9, "e4m3": 10,
@@ -171,7 +176,11 @@ def _library():
     global _loaded
     with _loading:
         if _loaded is None:
-            c = ctypes.CDLL(str(_find()))
+            path = str(_find())
+            try:
+                c = ctypes.CDLL(path)
+            except OSError as error:
+                raise Error(f"posenc: {path}: must be a library that can be loaded, got {error}") from None
             for name in ("posenc1_error", "posenc1_version", "posenc1_instruction_set"):
                 getattr(c, name).restype = ctypes.c_char_p
             c.posenc1_frequencies_read.restype = _size
@@ -201,47 +210,6 @@ def _library():
     return _loaded
 
 
-def _count(where, name, value, least=0, limit=2**63):
-    """Of other integers ctypes would pass the lowest 64 bits."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = least - 1
-    if not least <= count < limit:
-        raise Error(f"posenc: {where}: {name} must be an integer in [{least}, {'2^63' if limit == 2**63 else limit}), "
-                    f"got {value!r}")
-    return count
-
-
-def _first_dim(where, first_dim, head_dim):
-    """Counted from the end if negative."""
-    first = _count(where, "first_dim", first_dim, -head_dim, head_dim)
-    return first + head_dim if first < 0 else first
-
-
-def _int64s(what, values):
-    """[tokens], contiguous; conversion alone would truncate floats and wrap large numbers."""
-    given = numpy.asarray(values)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise Error(f"posenc: {what} must be integers, [tokens], got {given.dtype} {list(given.shape)}")
-    if given.dtype == numpy.uint64 and given.size and int(given.max()) >= 2**63:
-        raise Error(f"posenc: {what} must fit int64, got {given.max()}")
-    return numpy.ascontiguousarray(given, dtype=numpy.int64)
-
-
-def _positions(where, values, axes):
-    """[axes, tokens], contiguous, int64 or double; of [tokens] each is on every axis."""
-    given = numpy.asarray(values)
-    if given.ndim not in (1, 2) or (given.ndim == 2 and len(given) != axes) or given.dtype.kind not in "iuf":
-        shape = "[tokens]" if axes == 1 else f"[{axes} axes, tokens] or [tokens]"
-        raise Error(f"posenc: {where}: positions must be integers or floats, {shape}, got {given.dtype} {list(given.shape)}")
-    if given.dtype.kind == "f" and given.size:
-        whole = numpy.ascontiguousarray(given, dtype=numpy.float64)
-    else:
-        whole = numpy.stack([_int64s(f"{where}: positions", row) for row in numpy.atleast_2d(given)])
-    return numpy.ascontiguousarray(numpy.broadcast_to(whole, (axes, given.shape[-1])))
-
-
 def _call(name, *arguments):
     if getattr(_library(), name)(*arguments) != 0:
         raise Error(_library().posenc1_error().decode())
@@ -259,14 +227,196 @@ def instruction_set():
     return name.decode()
 
 
+# ---- Arguments. What NumPy or ctypes would turn into something else is refused by its name; to C, a
+# size of 0 stands for a default.
+
+def _type_of(value):
+    """As in torch.Tensor; what there is of an array."""
+    of = value.__class__
+    if of is numpy.ndarray:
+        return f"{value.dtype} {list(value.shape)}"
+    return "None" if value is None else of.__name__ if of.__module__ == "builtins" else f"{of.__module__}.{of.__name__}"
+
+
+def _shown(value):
+    text = repr(value)
+    return text if len(text) < 80 and "\n" not in text else _type_of(value)
+
+
+def _count(where, name, value, least=0, limit=2**63):
+    """Of other integers ctypes would pass the lowest 64 bits."""
+    try:
+        if value.__class__ is int and least <= value < limit:
+            return value
+        count = least - 1 if isinstance(value, (bool, numpy.bool_)) else operator.index(value)
+    except TypeError:
+        count = least - 1
+    if not least <= count < limit:
+        raise Error(f"posenc: {where}: {name} must be an integer in [{least}, {'2^63' if limit == 2**63 else limit}), "
+                    f"got {_shown(value)}")
+    return count
+
+
+def _limit(where, name, value):
+    """A count of positions; None, as a layer has it, is no limit."""
+    return 0 if value is None else _count(where, name, value)
+
+
+def _real(where, name, value):
+    if value.__class__ is float or (value.__class__ is int and -2**53 <= value <= 2**53):
+        return value
+    given = value[()] if isinstance(value, numpy.ndarray) and value.ndim == 0 else value
+    try:
+        if isinstance(given, numbers.Real) and not isinstance(given, bool):
+            return float(given)
+    except OverflowError:
+        pass
+    raise Error(f"posenc: {where}: {name} must be a real number that fits float64, got {_shown(value)}")
+
+
+def _flag(where, name, value):
+    """0 and 1 are taken too."""
+    if value is False or value is True:
+        return value
+    if isinstance(value, (bool, numpy.bool_)) or (isinstance(value, (int, numpy.integer)) and value in (0, 1)):
+        return bool(value)
+    raise Error(f"posenc: {where}: {name} must be True or False, got {_shown(value)}")
+
+
+def _named(where, what, names, value):
+    try:
+        return names[value]
+    except (KeyError, TypeError):  # of no name, and of what has no hash
+        listed = ", ".join(str(name) for name in names)
+        raise Error(f"posenc: {where}: {what} must be one of {listed}, got {_shown(value)}") from None
+
+
+def _of(where, name, wanted, value):
+    if not isinstance(value, wanted):
+        raise Error(f"posenc: {where}: {name} must be of type {wanted.__name__}, got {_type_of(value)}")
+    return value
+
+
+def _first_dim(where, first_dim, head_dim):
+    """Counted from the end if negative. C refuses heads without dims."""
+    if first_dim.__class__ is int and 0 <= first_dim < head_dim:
+        return first_dim
+    first = _count(where, "first_dim", first_dim, -head_dim, max(head_dim, 1))
+    return first + head_dim if first < 0 else first
+
+
+def _block(where, hadamard):
+    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
+    if isinstance(hadamard, str) and hadamard == "largest":
+        return _LAST_DIMS
+    if isinstance(hadamard, str) or not hasattr(hadamard, "__index__"):
+        raise Error(f"posenc: {where}: the block must be an integer or 'largest', got {_shown(hadamard)}")
+    return _count(where, "the block", hadamard)
+
+
+def _has_mask(values):
+    if not isinstance(values, (list, tuple)):
+        return isinstance(values, numpy.ma.MaskedArray)
+    kinds = set(map(type, values))
+    if len(kinds) == 1 and kinds <= {int, float}:
+        return False
+    return any(issubclass(kind, numpy.ma.MaskedArray) for kind in kinds) or (
+        any(issubclass(kind, (list, tuple)) for kind in kinds) and any(map(_has_mask, values)))
+
+
+def _require_unmasked(where, name, values):
+    if values.__class__ is not numpy.ndarray and _has_mask(values):
+        raise Error(f"posenc: {where}: {name} must not be masked, since the mask would be lost, got {_type_of(values)}")
+
+
+def _array(where, name, values):
+    """As NumPy has it."""
+    if values.__class__ is numpy.ndarray:
+        return values
+    try:
+        given = numpy.asarray(values)
+        if given.ndim == 1 and given.dtype.kind in "iu" and isinstance(values, list):
+            return given  # a masked element would be NaN
+        _require_unmasked(where, name, values)
+        return given
+    except (OverflowError, RuntimeError, TypeError, ValueError, Warning) as error:  # lists of any lengths; others' arrays
+        if isinstance(error, Error):
+            raise
+        _require_unmasked(where, name, values)
+        raise Error(f"posenc: {where}: {name} must be an array of NumPy, or lists of equal lengths, got "
+                    f"{_type_of(values)}") from None
+
+
+def _for_c(array, dtype):
+    """Contiguous and aligned."""
+    made = numpy.ascontiguousarray(array, dtype)
+    return made if made.flags.aligned else made.copy()
+
+
+def _numbers(where, name, values, shape, dtype=numpy.float64):
+    """Real numbers of a shape, in which a name stands for any size; None: there are none."""
+    if values is None:
+        return None
+    given = _array(where, name, values)
+    if given.dtype.kind not in "iuf" or given.ndim != len(shape) or any(
+            n != wanted for n, wanted in zip(given.shape, shape) if not isinstance(wanted, str)):
+        raise Error(f"posenc: {where}: {name} must be [{', '.join(map(str, shape))}] of real numbers, got {_type_of(given)}")
+    if given.dtype == dtype:
+        return _for_c(given, dtype)
+    with numpy.errstate(over="ignore"):
+        made = _for_c(given, dtype)
+    if (numpy.isinf(made) & numpy.isfinite(given)).any():
+        raise Error(f"posenc: {where}: {name} must fit {made.dtype}, got {numpy.abs(given).max()}")
+    return made
+
+
+def _address(where, name, values, heads, kept):
+    """That of a number for each head, which is kept; None if there are none."""
+    kept.append(_numbers(where, name, values, (heads,)))
+    return None if kept[-1] is None else kept[-1].ctypes.data
+
+
+def _int64s(where, name, values, axis="tokens"):
+    """[tokens], contiguous; conversion alone would truncate floats and wrap large numbers."""
+    given = _array(where, name, values)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise Error(f"posenc: {where}: {name} must be integers, [{axis}], got {_type_of(given)}")
+    if given.dtype == numpy.uint64 and given.size and int(given.max()) >= 2**63:
+        raise Error(f"posenc: {where}: {name} must fit int64, got {given.max()}")
+    return _for_c(given, numpy.int64)
+
+
+def _positions(where, values, axes, name="positions"):
+    """[axes, tokens], contiguous, int64 or double; of [tokens] each is on every axis."""
+    given = _array(where, name, values)
+    if given.ndim not in (1, 2) or (given.ndim == 2 and len(given) != axes) or given.dtype.kind not in "iuf":
+        shape = "[tokens]" if axes == 1 else f"[{axes} axes, tokens] or [tokens]"
+        raise Error(f"posenc: {where}: {name} must be integers or floats, {shape}, got {_type_of(given)}")
+    if given.dtype.kind == "f" and given.size:
+        whole = _for_c(given, numpy.float64)
+    else:
+        whole = numpy.stack([_int64s(where, name, row) for row in numpy.atleast_2d(given)])
+    return numpy.ascontiguousarray(numpy.broadcast_to(whole, (axes, given.shape[-1])))
+
+
+def _rows(where, rows, dtype):
+    """[tokens, 2, pairs] for a call."""
+    given = rows if rows.__class__ is numpy.ndarray else _array(where, "rows", rows)
+    if given.dtype != dtype or given.ndim != 3 or given.shape[1] != 2:
+        raise Error(f"posenc: {where}: rows must be {numpy.dtype(dtype)} [tokens, 2, pairs], got "
+                    f"{'None' if rows is None else _type_of(given)}")
+    return _for_c(given, dtype)
+
+
 # ---- Frequencies and rows
 
 class Frequencies:
     """How fast each pair rotates, in radians per position, and by which axis: axis_of_pair, None
-    where there is one. Of a model's layer, also what else it says: window, ahead and chunk are attend's behind, ahead and chunk (None: all), cap its cap;
-    both_ways names the tokens that see each other beside these: image, image_within_window (also
-    later ones, but none beyond the window behind them), prefix. key_bias_is_separable: whether keys
-    can be stored without their bias, which attend's key_bias adds (None: not known)."""
+    where there is one. Of a model's layer, also what else it says, for attend(..., behind=f.window,
+    ahead=f.ahead, chunk=f.chunk, cap=f.cap), where None is no limit, and a cap of 0 none. both_ways
+    names the tokens that see each other beside these: image, image_within_window (also later ones,
+    but none beyond the window behind them), prefix. key_bias_is_separable: whether keys can be
+    stored without their bias, which attend's key_bias adds (None: not known)."""
 
     def __init__(self, handle, layer=None):
         self._handle, self._makers = handle, {}
@@ -280,15 +430,15 @@ class Frequencies:
         self.axes = _library().posenc1_frequencies_axes(handle, of_pair.ctypes.data)
         self.axis_of_pair = of_pair if self.axes > 1 else None
         self.layout, self.first_dim = "halves", 0
-        self.window = self.ahead = self.chunk = self.cap = self.both_ways = None
-        self.sinks, self.key_bias_is_separable = False, None
+        self.window = self.ahead = self.chunk = self.both_ways = None
+        self.cap, self.sinks, self.key_bias_is_separable = 0.0, False, None
         self.head_dim, self.softmax_factor = 2 * pairs, 1.0
         if layer is not None:
             self.layout = "interleaved" if layer.layout else "halves"
             self.first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
             self.head_dim, self.softmax_factor = layer.head_dim, layer.softmax_factor
             self.window, self.ahead = layer.window or None, layer.ahead or None
-            self.chunk, self.cap = layer.chunk or None, layer.cap or None
+            self.chunk, self.cap = layer.chunk or None, layer.cap
             self.sinks, self.both_ways = bool(layer.sinks), _BOTH_WAYS[layer.both_ways]
             if layer.key_bias_is_separable >= 0:
                 self.key_bias_is_separable = layer.key_bias_is_separable == 1
@@ -317,7 +467,7 @@ class Frequencies:
         numbers are the axis of each; contiguous, the pairs of each axis (Qwen2-VL: [16, 24, 24]);
         interleaved, the same of three axes (Qwen3-VL); ggml, ggml_interleaved: its four sections."""
         where, handle = "on_axes", _pointer()
-        given = _int64s(f"{where}: numbers", numbers)
+        given = _int64s(where, "numbers", numbers, "count")
         if given.size and given.min() < 0:
             raise Error(f"posenc: {where}: numbers must not be negative, got {given.min()}")
         _call("posenc1_frequencies_on_axes", self._handle, _named(where, "axes", _AXES, axes), given.ctypes.data,
@@ -334,14 +484,21 @@ class Frequencies:
         """Cosines and sines times the attention factor, [tokens, 2, pairs], right to 3e-8 in float32
         at any position. positions: integers or floats, [tokens]; on axes [axes, tokens], or [tokens]
         of text. table_range: whole ones within it come from a table (see posenc.h)."""
+        return self._rows("rows", "positions", positions, dtype, table_range)
+
+    def _rows(self, where, name, positions, dtype, table_range):
         types = {numpy.dtype(numpy.float32): 0, numpy.dtype(numpy.float64): 1}
-        if numpy.dtype(dtype) not in types:
-            raise Error(f"posenc: rows: dtype must be float32 or float64, got {numpy.dtype(dtype)}")
-        given = _positions("rows", positions, self.axes)
+        try:
+            type = types[numpy.dtype(dtype)] if dtype is not None else None
+        except (KeyError, TypeError):
+            type = None
+        if type is None:
+            raise Error(f"posenc: {where}: dtype must be float32 or float64, got {_shown(dtype)}")
+        given = _positions(where, positions, self.axes, name)
         result = numpy.empty((given.shape[1], 2, len(self.inv_freq)), dtype)
         fractional = given.dtype == numpy.float64
         _call("posenc1_write_fractional_rows" if fractional else "posenc1_write_rows", self._maker(table_range),
-              given.ctypes.data, None, given.shape[1], types[result.dtype], result.ctypes.data)
+              given.ctypes.data, None, given.shape[1], type, result.ctypes.data)
         return result
 
     def _maker(self, table_range):
@@ -355,10 +512,10 @@ class Frequencies:
 
 def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_freq=None,
                 attention_factor=None, **parameters):
-    """Frequencies of a layer (0, unless given) of a model's config.json or GGUF file, for sequences
-    of `length` tokens (1), None if the layer does not rotate; or of a rule by its name and
-    parameters (posenc.h lists them; geometric, if none is named), which changes the frequencies
-    `of`; or given ones, with an attention factor (1)."""
+    """Frequencies of a layer (0, unless given) of a model's config.json or GGUF file, or of a dict as
+    config.to_dict() gives it, for sequences of `length` tokens (1), None if the layer does not
+    rotate; or of a rule by its name and parameters (errors list both; geometric, if none is named),
+    which changes the frequencies `of`; or given ones, with an attention factor (1)."""
     where, handle = "frequencies", _pointer()
     if file is None and inv_freq is None:  # two names that rules have, too
         for name, value in (("length", length), ("attention_factor", attention_factor)):
@@ -371,62 +528,79 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
     for name, value, needed in (("layer", layer, file), ("length", length, file),
                                 ("attention_factor", attention_factor, inv_freq)):
         if value is not None and needed is None:
-            raise Error(f"posenc: {where}: {name} must not be given here, got {value!r}")
+            raise Error(f"posenc: {where}: {name} must not be given here, got {_shown(value)}")
     if file is not None:
-        described, path = _Layer(), os.fsencode(file)
-        if b"\0" in path:
-            raise Error(f"posenc: {where}: the file's name must have no null character, got {path!r}")
-        _call("posenc1_frequencies_of_model", path, _count(where, "layer", layer or 0),
-              _count(where, "length", 1 if length is None else length), ctypes.byref(described),
-              ctypes.byref(handle))
-        return Frequencies(handle, described) if handle else None
+        return _of_model(where, file, _count(where, "layer", 0 if layer is None else layer),
+                         _count(where, "length", 1 if length is None else length))
     if inv_freq is not None:
-        given = numpy.ascontiguousarray(inv_freq, dtype=numpy.float64)
-        if given.ndim != 1:
-            raise Error(f"posenc: {where}: inv_freq must have one axis, got {list(given.shape)}")
+        given = _numbers(where, "inv_freq", inv_freq, ("pairs",))
         _call("posenc1_frequencies_of_numbers", given.ctypes.data, given.size,
-              1 if attention_factor is None else attention_factor, ctypes.byref(handle))
+              1 if attention_factor is None else _real(where, "attention_factor", attention_factor), ctypes.byref(handle))
         return Frequencies(handle)
-    if rule is not None and not isinstance(rule, str):
-        raise Error(f"posenc: {where}: rule must be a name, got {rule!r}")
-    if of is not None and not isinstance(of, Frequencies):
-        raise Error(f"posenc: {where}: of must be what frequencies returned, got {of!r}")
+    for name in ("geometric" if rule is None else rule, *parameters):
+        if not isinstance(name, str) or "\0" in name:
+            raise Error(f"posenc: {where}: rule must be a name, as its parameters are, got {_shown(name)}")
+    of = None if of is None else _of(where, "of", Frequencies, of)
     listed = (_Parameter * len(parameters))()
     for parameter, (name, value) in zip(listed, parameters.items()):
         parameter.name = name.encode()
-        numbers = numpy.asarray(value, dtype=numpy.float64)
-        if numbers.ndim > 1:
-            raise Error(f"posenc: {where}: {name} must have one axis, got {list(numbers.shape)}")
-        if numbers.ndim == 0:
-            parameter.number = float(numbers)
+        if isinstance(value, bool):  # of a rule that has a choice
+            parameter.number = value
+        elif hasattr(value, "__len__") and not isinstance(value, str) and getattr(value, "ndim", 1):
+            given = _numbers(where, name, value, ("count",))
+            parameter.list, parameter.count = (_double * given.size)(*given), given.size
         else:
-            parameter.list, parameter.count = (_double * numbers.size)(*numbers), numbers.size
+            parameter.number = _real(where, name, value)
     _call("posenc1_frequencies_of_rule", of._handle if of else None, ("geometric" if rule is None else rule).encode(),
           listed, len(parameters), ctypes.byref(handle))
     return Frequencies(handle)
 
 
+def _of_model(where, file, layer, length):
+    if isinstance(file, collections.abc.Mapping):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "the dict"  # as errors call it
+            try:
+                path.write_text(json.dumps(dict(file), default=lambda x: x.item()), "utf-8")  # of a number of NumPy
+            except (AttributeError, TypeError, ValueError) as error:
+                raise Error(f"posenc: {where}: the dict must have what a config.json has, got {error}") from None
+            return _of_model(where, path, layer, length)
+    try:
+        path = os.fsencode(file)
+    except TypeError:
+        raise Error(f"posenc: {where}: the file must be a path, or a dict, got {_type_of(file)}") from None
+    if b"\0" in path:
+        raise Error(f"posenc: {where}: the file's name must have no null character, got {path!r}")
+    described, handle = _Layer(), _pointer()
+    _call("posenc1_frequencies_of_model", path, layer, length, ctypes.byref(described), ctypes.byref(handle))
+    return Frequencies(handle, described) if handle else None
+
+
 # ---- Rotation
 
-def _heads(array, type, layout, name, where="rotate"):
+def _heads(array, type, layout, name, where="rotate", layout_name="layout"):
     """The 4-D view [batches, tokens, heads, head_dim] of an array, and its description."""
+    if array.__class__ is not numpy.ndarray:
+        _require_unmasked(where, name, array)
     if not isinstance(array, numpy.ndarray) or not 3 <= array.ndim <= 4:
-        raise Error(f"posenc: {where}: {name} must be an array [..., tokens, heads, head_dim] of 3 or 4 axes")
-    known = {("f", 4): "f32", ("f", 8): "f64", ("f", 2): "f16"}.get((array.dtype.kind, array.dtype.itemsize))
-    kind = type if type == "bf16" and array.dtype == numpy.uint16 else known
+        raise Error(f"posenc: {where}: {name} must be an array of NumPy, [..., tokens, heads, head_dim] of 3 or 4 axes, "
+                    f"got {_type_of(array)}")
+    _named(where, "type", _TYPES, type)
+    kind = type if type == "bf16" and array.dtype == numpy.uint16 else _FLOATS.get((array.dtype.kind, array.dtype.itemsize))
     if kind is None or (type not in (None, kind)) or not array.dtype.isnative:
         raise Error(f"posenc: {where}: {name} must be float16, float32 or float64, or uint16 with "
                     f"type='bf16', got {array.dtype} and type={type!r}")
-    if layout not in _LAYOUTS:
-        raise Error(f"posenc: {where}: layout must be halves or interleaved, got {layout!r}")
+    layout = _named(where, layout_name, _LAYOUTS, layout)
     view = array[None] if array.ndim == 3 else array
     if view.size and view.shape[3] > 1 and view.strides[3] != view.itemsize:
         raise Error(f"posenc: {where}: the dims of a head must be contiguous in {name}")
-    for axis in range(3):
-        if view.size and view.shape[axis] > 1 and view.strides[axis] == 0:
+    strides = view.strides[:3]
+    for axis in range(3) if 0 in strides and view.size else ():
+        if view.shape[axis] > 1 and strides[axis] == 0:
             raise Error(f"posenc: {where}: {name} must not repeat memory along axis {axis}")
-    strides = [stride if count > 1 else 0 for stride, count in zip(view.strides, view.shape)]
-    return view, _Heads(view.ctypes.data, _TYPES[kind], _LAYOUTS[layout], *strides[:3])
+    if 1 in view.shape or not view.size:
+        strides = [stride if count > 1 else 0 for stride, count in zip(strides, view.shape)]
+    return view, _Heads(view.ctypes.data, _TYPES[kind], layout, *strides)
 
 
 def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, eps=0.0, weight=None,
@@ -445,16 +619,11 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
         target = out
     if not target.flags.writeable:
         raise Error("posenc: rotate: what is written must be writeable")
-    numbers = numpy.float64 if target.dtype == numpy.float64 else numpy.float32
-    rows = numpy.ascontiguousarray(rows)
-    if rows.dtype != numbers or rows.ndim != 3 or rows.shape[1] != 2:
-        raise Error(f"posenc: rotate: rows must be {numpy.dtype(numbers)} [tokens, 2, pairs], got "
-                    f"{rows.dtype} {list(rows.shape)}")
+    real = numpy.float64 if target.dtype == numpy.float64 else numpy.float32
+    rows = _rows("rotate", rows, real)
     batches, tokens, heads, head_dim = view.shape
-    if weight is not None:
-        weight = numpy.ascontiguousarray(weight, dtype=numbers)
-        if weight.shape != (head_dim,):
-            raise Error(f"posenc: rotate: weight must be [{head_dim}], got {list(weight.shape)}")
+    weight = _numbers("rotate", "weight", weight, (head_dim,), real)
+    eps, scale = _real("rotate", "eps", eps), _real("rotate", "scale", scale)
     if view.size:
         _call("posenc1_rotate", ctypes.byref(_Rotation(
             from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,
@@ -481,25 +650,10 @@ def hadamard(array, block="largest", *, type=None):
 
 # ---- A step into caches, and attention over them
 
-def _named(where, what, names, value):
-    if value not in names:
-        listed = ", ".join(str(name) for name in names)
-        raise Error(f"posenc: {where}: {what} must be one of {listed}, got {value!r}")
-    return names[value]
-
-
-def _block(where, hadamard):
-    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
-    if hadamard == "largest":
-        return _LAST_DIMS
-    if not hasattr(hadamard, "__index__"):
-        raise Error(f"posenc: {where}: the block must be an integer or 'largest', got {hadamard!r}")
-    return _count(where, "the block", hadamard)
-
-
 def format_bytes(format, head_dim):
     """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
-    where, codes, scales = "format_bytes", _size(), _size()
+    where = "format_bytes"
+    codes, scales = _size(), _size()
     _call("posenc1_format_bytes", _named(where, "format", _FORMATS, format),
           _count(where, "head_dim", head_dim), ctypes.byref(codes), ctypes.byref(scales))
     return codes.value, scales.value
@@ -515,25 +669,30 @@ class Cache:
     def __init__(self, format, pages, page_tokens, heads, head_dim, *, layout="halves", scale=0.0,
                  inverse=0.0, memory=None):
         where = "Cache"
-        self.format, self.layout = format, layout
-        self.pages, self.page_tokens, self.heads, self.head_dim = (
-            _count(where, name, value) for name, value in (
-                ("pages", pages), ("page_tokens", page_tokens), ("heads", heads),
-                ("head_dim", head_dim)))
-        self.scale, self.inverse = float(scale), float(inverse)
+        self._format, self._head_dim, self.layout = format, _count(where, "head_dim", head_dim), layout
+        self.pages, self.page_tokens, self.heads = (_count(where, name, value) for name, value in (
+            ("pages", pages), ("page_tokens", page_tokens), ("heads", heads)))
+        self._head_bytes = sum(format_bytes(format, head_dim))
+        self.scale, self.inverse = _real(where, "scale", scale), _real(where, "inverse", inverse)
         _named(where, "layout", _LAYOUTS, layout)
-        shape = (self.pages, self.page_tokens * self.heads * sum(format_bytes(format, self.head_dim)))
+        shape = self.pages, self.page_tokens * self.heads * self._head_bytes
         self.memory = numpy.zeros(shape, numpy.uint8) if memory is None else memory
-        given = self.memory
+        self._described(where, None, None)
+
+    format = property(lambda self: self._format)
+    head_dim = property(lambda self: self._head_dim)
+
+    def _described(self, where, name, slots):
+        """For a call, and the slots, which must outlive it."""
+        given, shape = self.memory, (self.pages, self.page_tokens * self.heads * self._head_bytes)
+        if given.__class__ is not numpy.ndarray:
+            _require_unmasked(where, "memory", given)
         if not isinstance(given, numpy.ndarray) or given.dtype != numpy.uint8 or given.shape != shape \
                 or not given.flags.c_contiguous:
-            raise Error(f"posenc: {where}: memory must be a contiguous array of uint8 {list(shape)}")
-
-    def _described(self, slots):
-        """For a call, and the slots, which must outlive it."""
+            raise Error(f"posenc: {where}: memory must be a contiguous array of uint8 {list(shape)}, got {_type_of(given)}")
         if slots is not None:
-            slots = _int64s("slots", slots)
-        return _Cache(data=self.memory.ctypes.data, format=_FORMATS[self.format],
+            slots = _int64s(where, name, slots)
+        return _Cache(data=given.ctypes.data, format=_FORMATS[self._format],
                       layout=_LAYOUTS[self.layout], pages=self.pages, page_tokens=self.page_tokens,
                       slots=slots.ctypes.data if slots is not None and slots.size else None,
                       scale=self.scale, inverse=self.inverse), slots
@@ -561,11 +720,11 @@ class StepHeads:
                                           ("out_layout", out_layout, out is not None, "out"),
                                           ("slots", slots, cache is not None, "cache")):
             if value is not None and not read:
-                raise Error(f"posenc: {where}: {name} must not be given without {reader}, got {value!r}")
+                raise Error(f"posenc: {where}: {name} must not be given without {reader}, got {_shown(value)}")
         layout = source.layout if is_cache else "halves" if layout is None else layout
         self._kept = [source, out, cache, weight]
         if is_cache:
-            h.from_cache, slots_of_source = source._described(source_slots)
+            h.from_cache, slots_of_source = source._described(where, "source_slots", source_slots)
             tokens = source.pages * source.page_tokens if slots_of_source is None else len(slots_of_source)
             shape, target = (tokens, source.heads, source.head_dim), source.memory
             self._kept.append(slots_of_source)
@@ -577,28 +736,29 @@ class StepHeads:
         targets = [] if out is None else [out]
         if out is not None:
             is_bf16 = getattr(out, "dtype", None) == numpy.uint16
-            written, h.to = _heads(out, "bf16" if is_bf16 else None, out_layout or layout, "out", where)
+            written, h.to = _heads(out, "bf16" if is_bf16 else None, layout if out_layout is None else out_layout, "out", where,
+                                   "out_layout")
             if written.shape[1:] != shape or written.shape[0] != 1:
                 raise Error(f"posenc: {where}: out must have the shape {list(shape)}, got {list(out.shape)}")
         if cache is not None:
-            h.to_cache, kept = cache._described(slots)
+            h.to_cache, kept = _of(where, "cache", Cache, cache)._described(where, "slots", slots)
             if (cache.heads, cache.head_dim) != shape[1:] or (kept is not None and len(kept) != shape[0]):
                 raise Error(f"posenc: {where}: cache and slots must have {list(shape)} tokens, heads and head_dim, "
                             f"got {[shape[0] if kept is None else len(kept), cache.heads, cache.head_dim]}")
             self._kept.append(kept), targets.append(cache.memory)
-        if not all(array.flags.writeable for array in targets or [target]):
+        for array in targets or (target,):
+            if array.flags.writeable:
+                continue
             raise Error(f"posenc: {where}: what is written must be writeable")
         self.tokens, h.heads, h.head_dim = shape
         h.first_dim = _first_dim(where, first_dim, h.head_dim)
-        h.norm = _Norm(eps, _named(where, "norm", _NORMS, norm), bool(after),
-                       _named(where, "eps_place", _EPS_PLACES, eps_place), None, 0, bool(plus_one))
+        h.norm = _Norm(_real(where, "eps", eps), _named(where, "norm", _NORMS, norm), _flag(where, "after", after),
+                       _named(where, "eps_place", _EPS_PLACES, eps_place), None, 0, _flag(where, "plus_one", plus_one))
+        weight = _numbers(where, "weight", weight, (h.head_dim,), numpy.float32)
         if weight is not None:
-            weight = numpy.ascontiguousarray(weight, dtype=numpy.float32)
-            if weight.shape != (h.head_dim,):
-                raise Error(f"posenc: {where}: weight must be [{h.head_dim}], got {list(weight.shape)}")
             self._kept.append(weight)
             h.norm.weight = weight.ctypes.data
-        h.scale, h.rounding = scale, _named(where, "rounding", _ROUNDINGS, rounding)
+        h.scale, h.rounding = _real(where, "scale", scale), _named(where, "rounding", _ROUNDINGS, rounding)
         h.rounded_type = _TYPES["bf16"]
         h.hadamard, h.from_hadamard = _block(where, hadamard), _block(where, from_hadamard)
         self._heads = h
@@ -612,15 +772,10 @@ def write_step(rows=None, *, queries=None, keys=None, values=None):
         raise Error(f"posenc: {where}: rows must not be given without queries or keys")
     for name, one in (("queries", queries), ("keys", keys), ("values", values)):
         if one is not None:
-            if not isinstance(one, StepHeads):
-                raise Error(f"posenc: {where}: {name} must be StepHeads, got {one.__class__.__name__}")
-            setattr(step, name, one._heads)
+            setattr(step, name, _of(where, name, StepHeads, one)._heads)
             tokens.add(one.tokens)
     if queries is not None or keys is not None:
-        rows = numpy.ascontiguousarray(rows)
-        if rows.dtype != numpy.float32 or rows.ndim != 3 or rows.shape[1] != 2:
-            raise Error(f"posenc: {where}: rows must be float32 [tokens, 2, pairs], got {rows.dtype} "
-                        f"{list(rows.shape)}")
+        rows = _rows(where, rows, numpy.float32)
         step.cos_sin, step.pairs = rows.ctypes.data, rows.shape[2]
         tokens.add(len(rows))
     if len(tokens) > 1:
@@ -631,7 +786,7 @@ def write_step(rows=None, *, queries=None, keys=None, values=None):
 
 def read_cache(cache, slots=None):
     """The heads of a Cache as float32 [tokens, heads, head_dim]; 0 where a slot is negative."""
-    described, slots = cache._described(slots)
+    described, slots = _of("read_cache", "cache", Cache, cache)._described("read_cache", "slots", slots)
     tokens = cache.pages * cache.page_tokens if slots is None else len(slots)
     result = numpy.zeros((tokens, cache.heads, cache.head_dim), numpy.float32)
     if result.size:
@@ -648,27 +803,31 @@ class Cells:
     numbers."""
 
     def __init__(self, array, *, bits=False, slopes=None, type=None):
-        self.array, self.bits, self.slopes = numpy.asarray(array), bits, slopes
-        kind = self.array.dtype.kind + str(self.array.dtype.itemsize)
-        name = {"b1": "b", "u1": "bits" if bits else "b", "f2": "f2", "f4": "f4", "f8": "f8"}.get(kind)
-        name = "bf16" if kind == "u2" and type == "bf16" else name
-        if name is None or (bits and name != "bits") or (type is not None and name != type) \
-                or type not in (None, "bf16") or not self.array.dtype.isnative or not 1 <= self.array.ndim <= 4:
-            raise Error("posenc: attend: cells must be bool, uint8, float16, float32, float64, or uint16 with "
-                        f"type='bf16', of 1 to 4 axes, got {self.array.dtype} {list(self.array.shape)}")
-        self._type = _CELLS[name]
+        self._set("Cells", "array", array, bits, slopes, type)
 
-    def _of(self, where, shape, kept):
+    def _set(self, where, called, array, bits=False, slopes=None, type=None):
+        self.array, self.bits, self.slopes = _array(where, called, array), _flag(where, "bits", bits), slopes
+        _named(where, "type", {None: 0, "bf16": 0}, type)
+        kind = self.array.dtype.kind + str(self.array.dtype.itemsize)
+        name = {"b1": "b", "u1": "bits" if self.bits else "b", "f2": "f2", "f4": "f4", "f8": "f8"}.get(kind)
+        name = "bf16" if kind == "u2" and type else name
+        if name is None or (self.bits and name != "bits") or (type and name != type) or not self.array.dtype.isnative or not 1 <= self.array.ndim <= 4:
+            raise Error(f"posenc: {where}: {called} must be bool, uint8, float16, float32, float64, or uint16 with "
+                        f"type='bf16', of 1 to 4 axes, got {_type_of(self.array)} and type={type!r}")
+        self._type = _CELLS[name]
+        return self
+
+    def _of_each(self, where, name, shape, kept):
         """The cells of each sequence. shape: batches, heads, queries, keys."""
         array = self.array.reshape((1,) * (4 - self.array.ndim) + self.array.shape)
         keys = (shape[3] + 7) // 8 if self.bits else shape[3]
         if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] < keys:
-            raise Error(f"posenc: {where}: cells must be [batches, heads, queries, keys] {list(shape)}, or 1 in "
+            raise Error(f"posenc: {where}: {name} must be cells [batches, heads, queries, keys] {list(shape)}, or 1 in "
                         f"place of the first three, got {list(self.array.shape)}")
         if self.array.size and (array.strides[3] == 0 or any(stride % array.itemsize for stride in array.strides)
                                 or (self.bits and array.strides[3] != 1) or array.ctypes.data % array.itemsize):
-            array = numpy.ascontiguousarray(array)
-        slopes = _numbers(where, "slopes of cells", self.slopes, (shape[1],), kept)
+            array = numpy.ascontiguousarray(array) if array.flags.aligned else array.copy()
+        slopes = _address(where, f"slopes of {name}", self.slopes, shape[1], kept)
         kept.append(array)
         batch, head, query, key = array.strides
         if not self.array.size:
@@ -679,48 +838,40 @@ class Cells:
                        0 if self.bits else key, slopes) for i in range(shape[0])]
 
 
-def _numbers(where, name, values, shape, kept, dtype=numpy.float64):
-    """The address of numbers of a shape, which are kept; None if there are none."""
-    if values is None:
-        return None
-    array = numpy.ascontiguousarray(values, dtype=dtype)
-    if array.shape != shape:
-        raise Error(f"posenc: {where}: {name} must be {list(shape)}, got {list(array.shape)}")
-    kept.append(array)
-    return array.ctypes.data
-
-
 def _of_sequences(where, name, values, batches, count=None):
     """Integers [batches, count] for those of each sequence, or of all; None: none are given."""
     if values is None:
         return None
-    given = numpy.asarray(values)
+    given = _array(where, name, values)
     rows = given if given.ndim == 2 else given[None]
     if rows.ndim != 2 or len(rows) not in (1, batches):
-        raise Error(f"posenc: {where}: {name} must be integers, [tokens] or [{batches}, tokens], got "
-                    f"{given.dtype} {list(given.shape)}")
-    rows = numpy.stack([_int64s(name, row) for row in rows])
+        raise Error(f"posenc: {where}: {name} must be integers, [tokens] or [{batches}, tokens], got {_type_of(given)}")
+    rows = numpy.stack([_int64s(where, name, row) for row in rows])
     if count is not None and rows.shape[1] != count:
         raise Error(f"posenc: {where}: {name} must be of {count} tokens, got {rows.shape[1]}")
     return numpy.ascontiguousarray(numpy.broadcast_to(rows, (batches, rows.shape[1])))
 
 
-def _source(where, name, source, slots, batches, layout, kept):
+def _source(where, name, source, slots, slots_name, batches, layout, kept):
     """What a sequence reads keys or values of: cache or heads, each; tokens, heads and head_dim."""
     if isinstance(source, Cache):
-        slots = _of_sequences(where, f"slots of {name}", slots, batches)
+        slots = _of_sequences(where, slots_name, slots, batches)
         kept.append(slots)
         tokens = source.pages * source.page_tokens if slots is None else slots.shape[1]
-        each = [source._described(None)[0] for _ in range(batches)]
+        one = source._described(where, name, None)[0]
+        each = [_Cache.from_buffer_copy(one) for _ in range(batches)]
         for i, one in enumerate(each):
             one.slots = slots[i].ctypes.data if slots is not None and slots.size else None
         return each, None, (tokens, source.heads, source.head_dim)
     is_bf16 = getattr(source, "dtype", None) == numpy.uint16
+    _require_unmasked(where, name, source)
+    if not isinstance(source, numpy.ndarray):
+        raise Error(f"posenc: {where}: {name} must be a Cache or an array of NumPy, got {_type_of(source)}")
     view, described = _heads(source, "bf16" if is_bf16 else None, layout, name, where)
     if view.shape[0] != batches:
         raise Error(f"posenc: {where}: {name} must be of {batches} sequences, got {list(source.shape)}")
     tokens = view.shape[1]
-    slots = _of_sequences(where, f"slots of {name}", slots, batches, tokens)
+    slots = _of_sequences(where, slots_name, slots, batches, tokens)
     each = []
     for i in range(batches):
         one = _Heads.from_buffer_copy(described)
@@ -740,11 +891,8 @@ class KeyBias:
 
     def __init__(self, frequencies, bias, heads, *, layout=None, first_dim=None, hadamard=0):
         where, self._handle = "KeyBias", _pointer()
-        if not isinstance(frequencies, Frequencies):
-            raise Error(f"posenc: {where}: frequencies must be Frequencies, got {frequencies.__class__.__name__}")
-        bias = numpy.ascontiguousarray(bias, numpy.float32)
-        if bias.ndim != 2:
-            raise Error(f"posenc: {where}: bias must be [kv_heads, head_dim], got {list(bias.shape)}")
+        _of(where, "frequencies", Frequencies, frequencies)
+        bias = _numbers(where, "bias", () if bias is None else bias, ("kv_heads", "head_dim"), numpy.float32)
         first = _first_dim(where, frequencies.first_dim if first_dim is None else first_dim, bias.shape[1])
         layout = _named(where, "layout", _LAYOUTS, frequencies.layout if layout is None else layout)
         _call("posenc1_key_bias_create", frequencies._handle, bias.ctypes.data, bias.shape[0], _count(where, "heads", heads),
@@ -759,7 +907,7 @@ class KeyBias:
             raise Error(f"posenc: KeyBias.at: positions must be integers, got {given.dtype}")
         other._handle, other._axes = _pointer(), self._axes
         _call("posenc1_key_bias_at", self._handle, given.ctypes.data, given.shape[1],
-              int(_int64s("KeyBias.at: delta", [delta])[0]), ctypes.byref(other._handle))
+              _count("KeyBias.at", "delta", delta, -2**63), ctypes.byref(other._handle))
         return other
 
     def __del__(self):
@@ -782,69 +930,91 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
 
     scale: 0 stands for 1 / sqrt(head_dim); 1 where queries have it already. causal, behind, ahead,
     chunk: what a query sees by positions, which count from 0, the queries being last, unless they
-    are given; behind=8 is itself and 7 before it, as Frequencies.window. mask, bias: arrays or
-    Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
+    are given; behind=8 is itself and 7 before it, as Frequencies.window (None and 0: all). mask,
+    bias: arrays or Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
     Gemma 2 has it. sinks: a logit per head. temperature: {"rule": "log_n", "length": 4096},
     log_n_by_position, {"rule": "ssmax", "scales": ..., "biases": ...}, {"rule": "by_position",
     "scale": 0.1, "length": 8192, "offset": 1}, adaptive, half_weight, critical. key_bias: a KeyBias that keys were made
     without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
     heads, rank]. tau: scale-invariant attention's, in tokens. dot_products: quicker, rounded. out: of any type, where outputs go.
 
-    log_sum_exp, scores, weights: not False: returns a tuple of outputs and these, [..., queries,
+    log_sum_exp, scores, weights: True: returns a tuple of outputs and these, [..., queries,
     heads] and [..., heads, queries, keys]. posenc.h says more of all."""
     where, kept = "attend", []
+    _require_unmasked(where, "queries", queries)
     if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
-        raise Error(f"posenc: {where}: queries must be an array [heads, head_dim], or with queries, or batches and "
-                    "queries before them")
+        raise Error(f"posenc: {where}: queries must be an array of NumPy [heads, head_dim], or with queries, or batches and "
+                    f"queries before them, got {_type_of(queries)}")
     whole = queries.reshape((1,) * (4 - queries.ndim) + queries.shape)
     view, of_queries = _heads(whole, type, layout, "queries", where)
     batches, count, heads, head_dim = view.shape
-    key_caches, key_heads, shape = _source(where, "keys", keys, slots, batches, layout, kept)
+    key_caches, key_heads, shape = _source(where, "keys", keys, slots, "slots of keys", batches, layout, kept)
+    no_dims = isinstance(values, numpy.ndarray) and values.ndim > 2 and values.shape[-1] == 0
+    if no_dims:  # which C would take for head_dim; of a dim of zeros, weights are those of the outputs without dims
+        values = numpy.zeros((*values.shape[:-1], 1), values.dtype)
     value_caches, value_heads, value_shape = _source(
-        where, "values", values, slots if value_slots is None else value_slots, batches, layout, kept)
+        where, "values", values, *((slots, "slots of values") if value_slots is None else (value_slots, "value_slots")), batches,
+        layout, kept)
     if shape[:2] != value_shape[:2] or shape[2] != head_dim:
         raise Error(f"posenc: {where}: keys and values must be [tokens, kv_heads, dim], alike, keys with the "
-                    f"{head_dim} dims of queries")
+                    f"{head_dim} dims of queries, got {list(shape)} and {[*value_shape[:2], 0 if no_dims else value_shape[2]]}")
     tokens, kv_heads, value_dim = shape[0], shape[1], value_shape[2]
-    lengths = _of_sequences(where, "lengths", lengths, 1, batches)
-    if lengths is not None and lengths.size and not 0 <= lengths.min() <= lengths.max() <= tokens:
-        raise Error(f"posenc: {where}: lengths must be in [0, {tokens}], got {lengths.min()} to {lengths.max()}")
+    if heads and not kv_heads:
+        raise Error(f"posenc: {where}: keys and values must have kv heads for the {heads} heads of queries, got 0")
+    if lengths is not None:
+        lengths = _int64s(where, "lengths", lengths, "sequences")
+        if len(lengths) != batches:
+            raise Error(f"posenc: {where}: lengths must be of {batches} sequences, got {len(lengths)}")
+        if batches and not 0 <= lengths.min() <= lengths.max() <= tokens:
+            raise Error(f"posenc: {where}: lengths must be in [0, {tokens}], got {lengths.min()} to {lengths.max()}")
     query_positions = _of_sequences(where, "query_positions", query_positions, batches, count)
     key_positions = _of_sequences(where, "key_positions", key_positions, batches, tokens)
+    causal, dot_products = _flag(where, "causal", causal), _flag(where, "dot_products", dot_products)
+    scale, cap, tau = _real(where, "scale", scale), _real(where, "cap", cap), _real(where, "tau", tau)
+    behind, ahead, chunk = _limit(where, "behind", behind), _limit(where, "ahead", ahead), _limit(where, "chunk", chunk)
+    threads = _count(where, "threads", threads, 1)
     real = numpy.float64 if view.dtype == numpy.float64 else numpy.float32
     lead, cut = whole.shape[:4 - queries.ndim], (0,) * (4 - queries.ndim)
     result = numpy.zeros((batches, count, heads, value_dim), real)
     if out is not None:
-        if not isinstance(out, numpy.ndarray) or out.shape != result[cut].shape or not out.flags.writeable:
-            raise Error(f"posenc: {where}: out must be a writeable array {list(result[cut].shape)}")
-        result = out.reshape(result.shape)
-        if not numpy.shares_memory(result, out) and out.size:
+        given = result[..., :0] if no_dims else result
+        _require_unmasked(where, "out", out)
+        if not isinstance(out, numpy.ndarray) or out.shape != given[cut].shape or not out.flags.writeable:
+            raise Error(f"posenc: {where}: out must be a writeable array {list(given[cut].shape)}, got {_type_of(out)}")
+        if not no_dims:
+            result = out.reshape(result.shape)
+        if out.size and not numpy.shares_memory(result, out):
             raise Error(f"posenc: {where}: out must have strides of axes that are there")
     is_bf16 = result.dtype == numpy.uint16
     _, of_outputs = _heads(result, "bf16" if is_bf16 else None, layout, "out", where)
-    sums = numpy.full((batches, count, heads), -numpy.inf) if log_sum_exp else None
-    records = [numpy.full((batches, heads, count, tokens), hidden, real) if asked else None
-               for asked, hidden in ((scores, -numpy.inf), (weights, 0))]
+    sums = numpy.full((batches, count, heads), -numpy.inf) if _flag(where, "log_sum_exp", log_sum_exp) else None
+    records = [numpy.full((batches, heads, count, tokens), hidden, real) if _flag(where, name, asked) else None
+               for name, asked, hidden in (("scores", scores, -numpy.inf), ("weights", weights, 0))]
     if temperature is not None and not isinstance(temperature, dict):
-        raise Error(f"posenc: {where}: temperature must be a dict of a rule and its numbers, got {temperature!r}")
+        raise Error(f"posenc: {where}: temperature must be a dict of a rule and its numbers, got {_shown(temperature)}")
     rule = dict(temperature or {})
     rules = _Temperature(_named(where, "rule of temperature", _TEMPERATURES, rule.pop("rule", None)),
-                         *(rule.pop(name, 0) for name in ("length", "scale", "offset")),
-                         *(_numbers(where, name, rule.pop(name, None), (heads,), kept) for name in ("scales", "biases")))
+                         *(_real(where, f"{name} of temperature", rule.pop(name, 0)) for name in ("length", "scale", "offset")),
+                         *(_address(where, f"{name} of temperature", rule.pop(name, None), heads, kept)
+                           for name in ("scales", "biases")))
     if rule:
         raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
-    if key_bias is not None and not isinstance(key_bias, KeyBias):
-        raise Error(f"posenc: {where}: key_bias must be a KeyBias, got {key_bias.__class__.__name__}")
+    if key_bias is not None:
+        _of(where, "key_bias", KeyBias, key_bias)
     if profiles is not None and (not isinstance(profiles, (tuple, list)) or len(profiles) != 2):
-        raise Error(f"posenc: {where}: profiles must be two arrays, got {profiles.__class__.__name__}")
-    bank, side = (None, None) if profiles is None else (numpy.ascontiguousarray(x, numpy.float32) for x in profiles)
-    if bank is not None and (bank.ndim != 2 or side.shape != (*queries.shape[:-1], len(bank))):
+        raise Error(f"posenc: {where}: profiles must be two arrays, got {_type_of(profiles)}")
+    bank, side = (None, None) if profiles is None else (
+        _numbers(where, f"profiles[{i}]", () if x is None else x, of, numpy.float32) for i, (x, of) in enumerate(
+            zip(profiles, (("rank", "extent"), (*queries.shape[:-1], "rank")))))
+    if bank is not None and side.shape[-1] != len(bank):
         raise Error(f"posenc: {where}: profiles must be [rank, extent] and [..., queries, heads, rank], got "
                     f"{list(bank.shape)} and {list(side.shape)}")
     side = None if side is None else side.reshape(batches, count, heads, len(bank))
     cells = [[_Cells()] * batches if some is None else
-             (some if isinstance(some, Cells) else Cells(some))._of(where, (batches, heads, count, tokens), kept)
-             for some in (mask, bias)]
+             (some if isinstance(some, Cells) else Cells.__new__(Cells)._set(where, name, some))._of_each(
+                 where, name, (batches, heads, count, tokens), kept)
+             for name, some in (("mask", mask), ("bias", bias))]
+    sinks, slopes = (_address(where, name, given, heads, kept) for name, given in (("sinks", sinks), ("slopes", slopes)))
     a, parts = (_Attention * batches)(), []
     for i, one in enumerate(a):
         one.queries, one.outputs = (_Heads.from_buffer_copy(x) for x in (of_queries, of_outputs))
@@ -854,17 +1024,15 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
                            ("values", value_heads)):
             if each is not None:
                 setattr(one, name, each[i])
-        one.tokens = tokens if lengths is None else int(lengths[0, i])
+        one.tokens = tokens if lengths is None else int(lengths[i])
         one.heads, one.kv_heads, one.head_dim, one.value_dim, one.scale = heads, kv_heads, head_dim, value_dim, scale
         one.query_tokens = count
         for name, given in (("query_positions", query_positions), ("key_positions", key_positions)):
             setattr(one, name, None if given is None or not given.size else given[i].ctypes.data)
-        one.causal, one.dot_products, one.cap, one.tau = bool(causal), bool(dot_products), cap, tau
-        one.behind, one.ahead, one.chunk = (_count(where, name, value) for name, value in (
-            ("behind", behind), ("ahead", ahead), ("chunk", chunk)))
+        one.causal, one.dot_products, one.cap, one.tau = causal, dot_products, cap, tau
+        one.behind, one.ahead, one.chunk = behind, ahead, chunk
         one.mask, one.bias, one.temperature = cells[0][i], cells[1][i], rules
-        one.sinks = _numbers(where, "sinks", sinks, (heads,), kept)
-        one.slopes = _numbers(where, "slopes", slopes, (heads,), kept)
+        one.sinks, one.slopes = sinks, slopes
         one.key_bias = None if key_bias is None else key_bias._handle
         if bank is not None:
             one.profiles = _Profiles(bank.ctypes.data, *bank.shape, side[i].ctypes.data)
@@ -872,15 +1040,18 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         short = [None if x is None else numpy.empty((heads, count, one.tokens), real) for x in records]
         one.scores, one.weights = (None if x is None else x.ctypes.data for x in short)
         parts.append(short)
-    if count and batches:
-        _attend(a, _count(where, "threads", threads, 1))
+    if batches and count and heads:  # to C, no queries are one
+        # A piece of work is a head, a query and 512 tokens, or more of each.
+        pieces = sum(kv_heads * count * ((one.tokens + 511) // 512) for one in a)
+        _attend(a, min(threads, max(pieces, 1)))
     for i, short in enumerate(parts):
         for to, some in zip(records, short):
             if to is not None and count:
                 to[i, :, :, :a[i].tokens] = some
-    all_of = [result[cut], *(x for x in (sums[cut] if sums is not None else None,
-                                         *(None if x is None else x[0, :, 0] if len(lead) == 2 else x[cut[:1]]
-                                           for x in records)) if x is not None)]
+    outputs = result[cut] if not no_dims else result[cut][..., :0] if out is None else out
+    all_of = [outputs, *(x for x in (sums[cut] if sums is not None else None,
+                                     *(None if x is None else x[0, :, 0] if len(lead) == 2 else x[cut[:1]]
+                                       for x in records)) if x is not None)]
     return tuple(all_of) if len(all_of) > 1 else all_of[0]
 
 
@@ -889,30 +1060,50 @@ def _attend(attentions, threads):
     needed, failed = _size(), []
     _call("posenc1_attention_memory_of", attentions, len(attentions), threads, ctypes.byref(needed))
     memory, library = numpy.empty(needed.value, numpy.uint8), _library()
-    together = threading.Barrier(max(threads, 1))
-    barrier = _barrier(lambda _: together.wait() and None)
+    together = threading.Barrier(threads)
+
+    def wait(_):
+        try:
+            together.wait()
+        except BaseException as error:  # it would not leave the call of C
+            failed.append(error)
 
     def work(i):
         worker = _Worker(i, threads, barrier, None, memory.ctypes.data, needed.value)
         if library.posenc1_attend_as(attentions, len(attentions), ctypes.byref(worker)) != 0:
-            failed.append(library.posenc1_error().decode())
+            failed.append(Error(library.posenc1_error().decode()))
 
+    barrier = _barrier(wait) if threads > 1 else _barrier()
     others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
+    try:
+        for thread in others:
+            thread.start()
+        work(0)
+    except BaseException as error:  # those that wait in C leave it without having written
+        together.abort()
+        if isinstance(error, RuntimeError):
+            error = Error(f"posenc: attend: threads must be as many as can be started, got {threads} ({error})")
+        failed.insert(0, error)
     for thread in others:
-        thread.start()
-    work(0)
-    for thread in others:
-        thread.join()
-    if failed:
-        raise Error(failed[0])
+        while thread.is_alive():
+            try:
+                thread.join()
+            except BaseException as error:  # what threads read and write must outlive them
+                failed.append(error)
+    if failed:  # one that is an interrupt, or else not of the broken barrier
+        raise min(failed, key=lambda e: (isinstance(e, Exception), isinstance(e, threading.BrokenBarrierError))) from None
 
 
 def profile(f, distances, rho=1.0):
     """The mean score of queries and keys of unit variance and correlation rho, at distances:
     softmax_factor rho (2 sum_i cos(r inv_freq_i) + the dims that do not rotate) / sqrt(head_dim),
     with the attention factor squared on what rotates; on axes, where all have the distance."""
+    where = "profile"
+    if f is None:
+        raise Error(f"posenc: {where}: f must be frequencies, got None, which a layer that does not rotate has")
+    rows = _of(where, "f", Frequencies, f)._rows(where, "distances", distances, numpy.float64, 0)
+    rho = _real(where, "rho", rho)
     if not numpy.isfinite(rho):
-        raise Error(f"posenc: profile: rho must be finite, got {rho}")
-    rows = f.rows(distances, numpy.float64)
+        raise Error(f"posenc: {where}: rho must be finite, got {rho}")
     rotated = 2 * f.attention_factor * rows[:, 0].sum(axis=1)
     return f.softmax_factor * rho * (rotated + f.head_dim - 2 * len(f.inv_freq)) / numpy.sqrt(f.head_dim)

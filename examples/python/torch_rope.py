@@ -43,7 +43,7 @@ def _rotated(x, rows, layout, first_dim, to=None):
     must(layout in posenc._LAYOUTS, f"layout must be halves or interleaved, got {layout!r}")
     real = torch.float64 if x.dtype == torch.float64 else torch.float32
     tokens = x.shape[:-2] if rows.ndim == 4 else x.shape[-3:-2]
-    must(rows.dtype == real and rows.shape[:-2] == tokens and rows.shape[-2] == 2,
+    must(rows.dtype == real and rows.shape[:-2] == tokens and rows.shape[-2] == 2 and rows.shape[-1] > 0,
          f"rows must be {real} {[*tokens, 2]} by pairs, got {rows.dtype} {list(rows.shape)}")
     must(-x.shape[-1] <= first_dim < x.shape[-1] or x.numel() == 0,
          f"first_dim must be in [{-x.shape[-1]}, {x.shape[-1]}), got {first_dim}")

@@ -332,7 +332,8 @@ typedef struct posenc1_cache {
   ptrdiff_t scales_token_stride; /**< bytes */
   ptrdiff_t scales_head_stride;  /**< bytes */
 
-  double scale;   /**< of INT8_STATIC, E4M3, E4M3_TRUNCATED: what codes are multiplied by; 0: 1 */
+  double scale;   /**< of INT8_STATIC, INT4_STATIC, E4M3, E4M3_TRUNCATED: what codes are multiplied
+                   * by; 0: 1 */
   double inverse; /**< of E4M3, E4M3_TRUNCATED: what numbers are multiplied by; 0: 1 / scale */
 } posenc1_cache;
 
@@ -472,7 +473,7 @@ typedef enum posenc1_temperature_rule {
   POSENC1_NO_TEMPERATURE = 0,
   POSENC1_LOG_N = 1,             /**< max(1, ln n / ln length) */
   POSENC1_LOG_N_BY_POSITION = 2, /**< max(1, ln(p + 1) / ln length): Qwen 1 */
-  POSENC1_SSMAX = 3,             /**< scales[h] ln n + biases[h] of query head h */
+  POSENC1_SSMAX = 3,             /**< scales[h] ln n + biases[h] of query head h; of one key 1 */
   POSENC1_BY_POSITION = 4,       /**< 1 + scale ln(1 + floor((p + offset) / length)): Llama 4 with
                                   * an offset of 1, Ministral 3 with 0 */
   POSENC1_ADAPTIVE = 5,          /**< by the entropy of the weights, as published in 2024: within

@@ -131,9 +131,11 @@ TEST(in_pages, refuses_a_slot_beyond_the_last_page) {
          "posenc: heads_view: a slot must be below 20 (5 pages of 4 tokens), got "
          "9223372036854775807 for token 0");
   expect({0, 4, 3, 8}, {-1, 0},
-         "posenc: heads_view: a slot must be below 0 (0 pages of 4 tokens), got 0 for token 1");
+         "posenc: heads_view: there must be pages that have tokens, got 0 pages of 4 tokens for "
+         "slot 0");
   expect({5, 0, 3, 8}, {0},
-         "posenc: heads_view: a slot must be below 0 (5 pages of 0 tokens), got 0 for token 0");
+         "posenc: heads_view: there must be pages that have tokens, got 5 pages of 0 tokens for "
+         "slot 0");
   expect({5, 4, 0, 8}, {-1, 20},
          "posenc: heads_view: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
 }

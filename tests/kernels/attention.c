@@ -173,7 +173,7 @@ static void test_refusals(void) {
     MUST_REFUSE(posenc1_attend(&a, 0, SIZE_MAX), words); \
   } while (0)
   MUST_REFUSE_WITH(a.memory_bytes = bytes - 1, "memory must have");
-  MUST_REFUSE_WITH(a.memory = NULL, "memory must have");
+  MUST_REFUSE_WITH(a.memory = NULL, "posenc1_attend: memory must not be null");
   MUST_REFUSE_WITH(a.kv_heads = 3, "kv_heads must divide heads, got 3 kv heads for 4 heads");
   MUST_REFUSE_WITH(a.heads = 0, "heads must be positive");
   MUST_REFUSE_WITH(a.head_dim = 0, "head_dim must be positive");
@@ -189,7 +189,17 @@ static void test_refusals(void) {
   MUST_REFUSE_WITH(a.keys.pages = 3, "a slot must be below 12 (3 pages of 4 tokens), got");
   MUST_REFUSE_WITH(a.values.pages = 3, "a slot must be below 12 (3 pages of 4 tokens), got");
   MUST_REFUSE_WITH(a.values.token_stride = 6,
-                   "values: data and strides must be multiples of the 4");
+                   "values: strides must be multiples of the 4 bytes of an element, got 0, 6 and");
+  MUST_REFUSE_WITH(a.queries.data = (char*)queries + 2,
+                   "queries: data must begin at a multiple of the 4 bytes of an element, got a "
+                   "remainder of 2");
+  MUST_REFUSE_WITH(a.keys.page_tokens = 0, "pages that have tokens, got 11 pages of 0 tokens");
+  posenc1_cells const odd = {.data = (char*)queries + 2, .type = POSENC1_CELL_F32};
+  MUST_REFUSE_WITH(a.mask = odd, "mask: data must begin at a multiple of the 4 bytes of a cell");
+  MUST_REFUSE_WITH(a.mask = odd; a.mask.data = queries;
+                   a.mask.head_stride = 2,
+                   "mask: strides must be multiples of the 4 bytes of a cell, got 0, 2 and 0");
+  MUST_REFUSE_WITH(a.temperature.rule = POSENC1_SSMAX, "temperature: scales must not be null");
   MUST_REFUSE_WITH(a.outputs.data = queries, "must overlap nothing");
   MUST_REFUSE_WITH(a.outputs.data = memory, "must overlap nothing");
   MUST_REFUSE_WITH(a.memory = keys, "must overlap nothing");
@@ -382,8 +392,8 @@ static void test_caches(void) {
   MUST_WORK(posenc1_attend(&good, 0, SIZE_MAX));
   memcpy(whole, o, sizeof o);
   MUST_REFUSE_WITH(a.memory_bytes -= 1, "memory must have");
-  MUST_REFUSE_WITH(a.keys.data = q, "there must be one of keys and key_cache");
-  MUST_REFUSE_WITH(a.key_cache.data = NULL, "there must be one of keys and key_cache");
+  MUST_REFUSE_WITH(a.keys.data = q, "there must be one of keys and key_cache, got both");
+  MUST_REFUSE_WITH(a.key_cache.data = NULL, "one of keys and key_cache, got null for both");
   MUST_REFUSE_WITH(a.value_cache.data = NULL, "there must be one of values and value_cache");
   MUST_REFUSE_WITH(a.queries.type = POSENC1_F64, "caches are floats");
   MUST_REFUSE_WITH(a.outputs.type = POSENC1_F64, "caches are floats");

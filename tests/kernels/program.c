@@ -346,12 +346,17 @@ static void test_rules(void) {
   posenc1_parameter const wrong[] = {{.name = "rotary_dim", .number = 8},
                                      {.name = "base", .number = 1e4},
                                      {.name = "facter", .number = 2}};
-  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "geometric", wrong, 3, &f), "no parameter facter");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "geometric", wrong, 3, &f),
+              "geometric: must have no parameter facter, only rotary_dim base");
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", wrong, 2, &f), "factor must be given");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", wrong, 3, &f),
+              "linear: must have no parameter facter, only rotary_dim base factor");
   posenc1_parameter const counted[] = {{.name = "rotary_dim", .number = 8, .count = 3}};
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "geometric", counted, 1, &f),
               "rotary_dim must have a count of 0 without a list, got 3");
-  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "yarm", wrong, 2, &f), "got yarm");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "yarm", wrong, 2, &f),
+              "the rule must be one of linear, ntk, dynamic_ntk, ");
+  MUST(strstr(posenc1_error(), ", pixel, axial, got yarm") != NULL);
   MUST_REFUSE(posenc1_frequencies_of_base(7, 1e4, &f), "must be even and positive, got 7");
   MUST_REFUSE(posenc1_frequencies_of_base(8, 1e4, NULL), "result must not be null");
   MUST_REFUSE(posenc1_frequencies_of_numbers(NULL, 2, 1, &f), "inv_freq must not be null");
@@ -415,8 +420,15 @@ static void test_errors(struct context const* c) {
                    r.from.pages = 2; r.from.page_tokens = 2; r.to = r.from;
                    r.to.page_tokens = 5, "from and to must not overlap");
   MUST_REFUSE_WITH(r.from.data = NULL, "data must not be null");
-  MUST_REFUSE_WITH(r.cos_sin = (char*)c->cos_sin[0] + 2,
-                   "cos_sin must begin at a multiple of the 4");
+  MUST_REFUSE_WITH(r.from.data = (char*)memory + 1,
+                   "from: data must begin at a multiple of the 4 bytes of an element, got a "
+                   "remainder of 1");
+  MUST_REFUSE_WITH(r.from.slots = of_pages;
+                   r.from.pages = 3,
+                   "from: there must be pages that have tokens, got 3 pages of 0 tokens");
+  MUST_REFUSE_WITH(
+      r.cos_sin = (char*)c->cos_sin[0] + 2,
+      "cos_sin must begin at a multiple of the 4 bytes of an element, got a remainder of 2");
   MUST_REFUSE_WITH(r.eps = 1;
                    r.weight = (char*)before + 2, "weight must begin at a multiple of the 4");
   MUST_REFUSE_WITH(r.tokens = r.rows = r.batches = r.heads = 1;

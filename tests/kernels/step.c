@@ -604,6 +604,9 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   int64_t const twice[TOKENS] = {4, 5, -1, 2, 3, 5};
   MUST_REFUSE_WITH(s.keys.to_cache.slots = twice, "a slot must be written once, got slot 5 again");
   MUST_REFUSE_WITH(s.keys.heads = 0, "keys: heads must be positive where there is data, got 0");
+  MUST_REFUSE_WITH(s.keys.heads = 0; s.keys.from.data = NULL, "keys: heads must be positive");
+  MUST_REFUSE_WITH(s.keys.heads = 0; s.keys.from_cache = s.keys.to_cache; s.keys.from.data = NULL;
+                   s.keys.to_cache.data = NULL, "keys: heads must be positive");
   MUST_REFUSE_WITH(s.keys.to_cache.pages = 2, "keys.to_cache: a slot must be below 8");
   MUST_REFUSE_WITH(s.keys.to_cache.page_tokens = 0, "pages must have tokens");
   MUST_REFUSE_WITH(s.keys.to_cache.slots = NULL; s.keys.to_cache.pages = 1, "room for all tokens");
@@ -623,10 +626,11 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
                    s.keys.to_cache.scales = memory.scales, "scales must be null");
   MUST_REFUSE_WITH(s.keys.head_dim = 100, "deepseek_v4: head_dim must be a multiple of 64");
   MUST_REFUSE_WITH(s.keys.head_dim = 8192, "keys: head_dim must be positive and at most 4096");
-  MUST_REFUSE_WITH(s.keys.from.data = NULL, "there must be one source");
-  MUST_REFUSE_WITH(s.keys.from_cache = s.keys.to_cache, "there must be one source");
+  MUST_REFUSE_WITH(s.keys.from.data = NULL, "from or from_cache, got null for both");
+  MUST_REFUSE_WITH(s.keys.from_cache = s.keys.to_cache, "from or from_cache, got both");
   MUST_REFUSE_WITH(s.keys.from.type = POSENC1_F64, "keys.from: type must be float or of 16 bits");
-  MUST_REFUSE_WITH(s.keys.from.data = memory.codes + 3, "multiples of the 4 bytes");
+  MUST_REFUSE_WITH(s.keys.from.data = memory.codes + 3,
+                   "data must begin at a multiple of the 4 bytes");
   MUST_REFUSE_WITH(s.keys.from.data = memory.codes, "source and target must not overlap");
   MUST_REFUSE_WITH(s.keys.to.data = memory.codes, "to and to_cache must have one layout and not");
   MUST_REFUSE_WITH(s.keys.norm.weight = keys, "eps of the norm must be given");
@@ -654,6 +658,7 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   MUST_REFUSE(posenc1_read_cache(&good.keys.to_cache, TOKENS, HEADS, 0, keys),
               "posenc1_read_cache: cache: head_dim must be positive");
   MUST_REFUSE(posenc1_read_cache(&good.keys.to_cache, TOKENS, HEADS, DIM, NULL), "not be null");
+  MUST_WORK(posenc1_read_cache(&good.keys.to_cache, TOKENS, 0, DIM, keys));
   size_t bytes;
   MUST_REFUSE(posenc1_format_bytes(POSENC1_FORMAT_Q8_0, 40, &bytes, &bytes),
               "q8_0: head_dim must be a multiple of 32, got 40");

@@ -70,6 +70,9 @@ class paged_address {
       auto const all = in_64_bits(slots);
       slots_ = all.empty() ? &no_slot : all.data(), tokens_ = all.size();
       for (std::size_t t = 0; t < tokens_; ++t) {
+        require(slots_[t] < 0 || size != 0,
+                "heads_view: there must be pages that have tokens, got ", shape.pages, " pages of ",
+                shape.page_tokens, " tokens for slot ", slots_[t]);
         require(slots_[t] < 0 || static_cast<std::uint64_t>(slots_[t]) < size,
                 "heads_view: a slot must be below ", size, " (", shape.pages, " pages of ",
                 shape.page_tokens, " tokens), got ", slots_[t], " for token ", t);

@@ -366,7 +366,7 @@ static void disagree(struct batch const* b, int how) {
     if (how == 5) all[i].worker.index += 1;
     if (how == 6) all[i].worker.index = 0;
     if (how == 7 && i == 2) all[i].worker.memory = memory + 64;
-    pthread_create(&threads[i], NULL, work, &all[i]);
+    MUST(pthread_create(&threads[i], NULL, work, &all[i]) == 0);
   }
   for (size_t i = 0; i < WORKERS; ++i) {
     pthread_join(threads[i], NULL);
@@ -386,7 +386,7 @@ static void by_workers(struct batch const* b, posenc1_status wanted) {
   for (size_t i = 0; i < WORKERS; ++i) {
     all[i] =
         (struct worker_thread){b, {i, WORKERS, wait_for_all, &barrier, memory, bytes}, POSENC1_OK};
-    pthread_create(&threads[i], NULL, work, &all[i]);
+    MUST(pthread_create(&threads[i], NULL, work, &all[i]) == 0);
   }
   for (size_t i = 0; i < WORKERS; ++i) {
     pthread_join(threads[i], NULL);

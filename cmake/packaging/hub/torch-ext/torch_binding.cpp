@@ -120,7 +120,9 @@ at::Tensor rows_meta(at::Tensor const& inv_freq, at::Tensor const& positions, do
 
 at::Tensor rows(at::Tensor const& inv_freq, at::Tensor const& positions, double attention_factor,
                 at::ScalarType type) {
-  TORCH_CHECK(inv_freq.dim() == 1, "posenc: inv_freq must be [pairs], got ", inv_freq.sizes());
+  TORCH_CHECK(inv_freq.dim() == 1 && !inv_freq.is_complex(),
+              "posenc: inv_freq must be [pairs] of real numbers, got ", inv_freq.scalar_type(), " ",
+              inv_freq.sizes());
   TORCH_CHECK(at::isIntegralType(positions.scalar_type(), false),
               "posenc: positions must be integers, got ", positions.scalar_type());
   TORCH_CHECK(type == at::kFloat || type == at::kDouble,
@@ -170,16 +172,23 @@ at::Tensor attention(at::Tensor const& query, at::Tensor const& key, at::Tensor 
                   value.size(2) == key.size(2) && key.size(3) == query.size(3),
               "posenc: key must be [", batches, ", tokens, kv_heads, ", query.size(3),
               "] and value the same but for its dims, got ", key.sizes(), " and ", value.sizes());
+  // To C, sizes of 0 stand for others.
+  TORCH_CHECK(query.size(3) > 0 && (key.size(2) > 0 || heads == 0),
+              "posenc: heads must have dims, and key some heads for those of query, got ",
+              query.sizes(), " and ", key.sizes());
   TORCH_CHECK(behind >= 0 && ahead >= 0, "posenc: behind and ahead must not be negative, got ",
               behind, " and ", ahead);
   at::Tensor of_heads, of_batches;
   if (sinks) {
+    TORCH_CHECK(!sinks->is_complex(), "posenc: sinks must be real, got ", sinks->scalar_type());
     of_heads = sinks->to(at::kDouble).contiguous();
     TORCH_CHECK(of_heads.dim() == 1 && of_heads.size(0) == heads, "posenc: sinks must be [", heads,
                 "], got ", of_heads.sizes());
     a.sinks = of_heads.data_ptr<double>();
   }
   if (lengths) {
+    TORCH_CHECK(at::isIntegralType(lengths->scalar_type(), false),
+                "posenc: lengths must be integers, got ", lengths->scalar_type());
     of_batches = lengths->to(at::kLong).contiguous();
     TORCH_CHECK(of_batches.dim() == 1 && of_batches.size(0) == batches, "posenc: lengths must be [",
                 batches, "], got ", of_batches.sizes());
