@@ -220,8 +220,9 @@ posenc1_status posenc1_key_bias_at(posenc1_key_bias const* bias, int64_t const* 
     constexpr auto function = "posenc1_key_bias_at";
     require_given(function, {{"bias", bias}, {"result", result}});
     if (tokens != 0) require_given(function, {{"positions", positions}});
-    require(tokens <= std::size_t{1} << 40, function, ": tokens must be at most 2^40, got ",
-            tokens);
+    constexpr int most = sizeof(std::size_t) > 4 ? 40 : 27;  // positions fit into memory
+    require(tokens <= std::size_t{1} << most, function, ": tokens must be at most 2^", most,
+            ", got ", tokens);
     auto made = std::make_unique<posenc1_key_bias>(*bias);
     in_name_of(function,
                [&] { made->bias = bias->set->key_bias_at(*bias->bias, positions, tokens, delta); });

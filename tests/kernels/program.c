@@ -292,7 +292,8 @@ static void test_axes(struct context const* c) {
   MUST_REFUSE(posenc1_key_bias_at(of_one_axis, at, 2, 0, &at_positions),
               "posenc1_key_bias_at: f must be on axes, got one axis");
   MUST_REFUSE(posenc1_key_bias_at(of_text, NULL, 2, 0, &at_positions), "positions must not be");
-  MUST_REFUSE(posenc1_key_bias_at(of_text, at, SIZE_MAX, 0, &at_positions), "at most 2^40");
+  MUST_REFUSE(posenc1_key_bias_at(of_text, at, SIZE_MAX, 0, &at_positions),
+              sizeof(size_t) > 4 ? "at most 2^40" : "at most 2^27");
   posenc1_key_bias_destroy(of_text), posenc1_key_bias_destroy(of_one_axis);
   size_t const all_on_one[PAIRS] = {0};
   MUST_WORK(posenc1_frequencies_on_axes(f, POSENC1_AXES_BY_PAIR, all_on_one, PAIRS, &other));
@@ -372,7 +373,7 @@ static void test_rules(void) {
                                      {.name = "base", .number = 1e4}};
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "axial", axial, 2, &f), "the count of dims");
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", wrong, SIZE_MAX, &f),
-              "count must be at most 64, got 18446744073709551615");
+              "count must be at most 64, got ");
 }
 
 /* In place, of heads that follow each other. */
@@ -436,9 +437,10 @@ static void test_errors(struct context const* c) {
   /* Beyond the first address, the last one, and what a memory may have. */
   ptrdiff_t const far = PTRDIFF_MAX / 256 / TOKENS / BATCHES / 4 * 4;
   MUST_REFUSE_WITH(r.from.token_stride = -far, "from: heads must fit into memory");
-  MUST_REFUSE_WITH(r.from.token_stride = 16 * far, "from: heads must fit into memory");
+  MUST_REFUSE_WITH(r.from.token_stride = (sizeof(size_t) > 4 ? 16 : 1000) * far,
+                   "from: heads must fit into memory");
   MUST_REFUSE_WITH(r.heads = SIZE_MAX / 4, "must fit into memory");
-  MUST_REFUSE_WITH(r.tokens = (size_t)1 << 40; r.heads = (size_t)1 << 40, "must fit into memory");
+  MUST_REFUSE_WITH(r.tokens = r.heads = SIZE_MAX / 2, "must fit into memory");
   MUST_REFUSE(posenc1_rotate(&good, 31, SIZE_MAX), "first must be at most");
   MUST_REFUSE(posenc1_rotate(NULL, 0, 0), "must not be null");
   MUST(memcmp(memory, before, sizeof memory) == 0);
@@ -522,7 +524,7 @@ static double joined_doubles(int fused, double a, double b, double c) {
 }
 
 static int fuses(void) {
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(__FP_FAST_FMAF) /* every CPU of the kind does */
   return 1;
 #else
   return strcmp(posenc1_instruction_set(), "base") != 0;
@@ -532,8 +534,13 @@ static int fuses(void) {
 /* Of any type that is computed in float. */
 static void test_bits_of(posenc1_type type, posenc1_layout layout, float const* row) {
   float memory[2 * PAIRS], wanted[2 * PAIRS];
-  /* Magnitudes from 1 down to the least subnormal number of 16 bits. */
+  /* Magnitudes from 1 down to the least subnormal number of 16 bits; NEON of 32-bit ARM takes
+   * subnormal floats, as a bfloat16 is one, for 0. */
+#if defined(__arm__)
+  int const steps = type == POSENC1_BF16 ? 100 : 24;
+#else
   int const steps = type == POSENC1_BF16 ? 133 : 24;
+#endif
   for (size_t i = 0; i < 2 * PAIRS; ++i)
     set_number(memory, type, i, ldexp(sin(1.0 + (double)i), -(int)i * steps / (2 * PAIRS)));
   /* 1.5 times these is halfway between two numbers: one even one is above, one below. */

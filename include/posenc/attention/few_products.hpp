@@ -29,8 +29,7 @@ std::size_t most_rows_in_place(Heads const& heads) noexcept {
   if constexpr (chooses_format<Heads>) {
     visit_format(heads, [&](auto const& in_format) { most = most_rows_in_place<T>(in_format); });
   } else if constexpr (!std::same_as<element_of<Heads>, T> &&
-                       !std::same_as<element_of<Heads>, bfloat16> &&
-                       !requires { requires lanes<half>::converts; }) {
+                       !std::same_as<element_of<Heads>, bfloat16> && !lanes<half>::converts) {
     most = 8;
   }
   return most;

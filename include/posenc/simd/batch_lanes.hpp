@@ -19,6 +19,7 @@ template <storable T>
 struct one_lane {
   using number = arithmetic_t<T>;
   static constexpr std::size_t size = 1;
+  static constexpr bool converts = false;  ///< in registers
 
   static number load(T const* from) noexcept { return posenc::load(*from); }
   static void store(T* to, number x) noexcept { posenc::store(*to, x); }
