@@ -11,7 +11,7 @@
 # Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 if(NOT most_lines)
-  set(most_lines 28890)
+  set(most_lines 28990)
   set(most_in_one 250)
 endif()
 set(wrong "")
