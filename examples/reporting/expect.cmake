@@ -99,7 +99,7 @@ function(expect_of_pipes code where pattern file)
   expect_of(${code} ${where} "${pattern}" sh -c "cat \"$1\" | (shift && \"$0\" \"$@\")" "${PROGRAM}" "${file}" ${arguments})
   list(TRANSFORM ARGN REPLACE "^@$" check.pipe OUTPUT_VARIABLE arguments)
   file(REMOVE check.pipe)
-  expect_of(${code} ${where} "${pattern}" sh -c "mkfifo check.pipe && (cat \"$1\" > check.pipe 2> /dev/null &) && shift && \"$0\" \"$@\"" "${PROGRAM}" "${file}" ${arguments})
+  expect_of(${code} ${where} "${pattern}" sh -c "mkfifo check.pipe && (timeout 60 dd \"if=$1\" of=check.pipe &) > /dev/null 2>&1 && shift && \"$0\" \"$@\"" "${PROGRAM}" "${file}" ${arguments})
   file(REMOVE check.pipe)
 endfunction()
 

@@ -94,6 +94,14 @@ expect(1 err "excludes" --weights "${models}/f32.gguf" --head 1)
 # A head that attends by position and one that attends by content are told apart, and drawn.
 expect(0 out "Heads of .*q.npy, .*64 tokens.* 0 1\\.000 0\\.000 by position 1 0\\.030 1\\.000 by content 1 of 2 heads hold on to positions" --q "${models}/q.npy" --k "${models}/k.npy" --attends-by --csv check.csv --svg check.svg)
 expect_files(check.csv 3 check.svg "symbolic.*positional.*head 0.*head 1")
+# A terminal of any width, a full device, a pipe.
+expect_full(--weights "${models}/f32.gguf")
+expect_at_every_width(--weights "${models}/f32.gguf" --layer 1)
+if(MODELS)
+  expect_of_pipes(0 out "layer 0 of" "${MODELS}/llama-2-7b.json" --config @)
+endif()
+expect_of(1 err "/dev/stdin: must be a file on a disk: tensors are read in any order" sh -c "cat \"$1\" | \"$0\" --weights /dev/stdin"
+  "${PROGRAM}" "${models}/f32.gguf")
 file(REMOVE_RECURSE "${models}")
 
 # The settings of a model.
@@ -140,11 +148,3 @@ expect(1 err "quantised.weight: must be F32, F16, BF16, Q8_0 or Q4_K, ggml's typ
 expect(1 err "far.gguf:q: must have an offset below 2.62" --q "${DATA}/far.gguf:q" --k "${DATA}/keys.npy")
 expect(1 err "base must be finite and positive, got 0" --base 0)
 expect(1 err "stray" stray)
-
-expect_full(--weights "${models}/f32.gguf")
-expect_at_every_width(--weights "${models}/f32.gguf" --layer 1)
-expect_at_every_width(--distance 3)
-if(MODELS)
-  expect_of_pipes(0 out "layer 0 of" "${MODELS}/llama-2-7b.json" --config @)
-endif()
-expect_of_pipes(1 err ": must be a file on a disk: tensors are read in any order" "${models}/f32.gguf" --weights @)

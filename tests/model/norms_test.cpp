@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <ostream>
 #include <span>
 #include <string>
@@ -272,6 +273,27 @@ TEST(opposite_angle, is_what_the_layer_does_as_an_encoding_and_pair_by_pair) {
   EXPECT_TRUE(numbers::same_bits(one, three));
   EXPECT_EQ(dims_of_pair(rotation(true), 8, 1), (pair_dims{5, 1}));
   EXPECT_EQ(dims_of_pair(rotation(false), 8, 1), (pair_dims{1, 5}));
+}
+
+// -2^63 has no opposite among positions: the opposite rotation of (x, y) is the rotation of (y, x).
+TEST(opposite_angle, is_that_of_the_least_position_too) {
+  auto const f = geometric(8, 100.0);
+  layer_description const layer{
+      .name = "x",
+      .head_dim = 8,
+      .rotary = {{.rule = "default", .frequencies = f, .layout = interleaved(), .opposite = true}}};
+  auto const x = numbers::random<float>(2 * 8);
+  auto one = x, two = x;
+  std::vector<std::int64_t> const least{std::numeric_limits<std::int64_t>::min()};
+  auto const swap_pairs = [&] {
+    for (std::size_t i = 0; i < two.size(); i += 2) std::swap(two[i], two[i + 1]);
+  };
+  site_2::encode_queries(layer_scheme(layer, 1), numbers::view(one, 1, 8), least);
+  swap_pairs();
+  site_2::encode_queries(rope<interleaved>(f), numbers::view(two, 1, 8), least);
+  swap_pairs();
+  // Two products and their sum, of numbers below 4, are rounded in another order.
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(one[i], two[i], 3 * 4 * 0x1p-24) << i;
 }
 
 }  // namespace of_norms

@@ -90,6 +90,7 @@ TEST(relative_buckets, takes_the_farthest_positions) {
   using limits = std::numeric_limits<std::int64_t>;
   EXPECT_EQ(relative_buckets(32, 128, false)(limits::max()), 31u);
   EXPECT_EQ(relative_buckets(32, 128, true)(-limits::max()), 31u);
+  EXPECT_EQ(relative_buckets(32, 128, true)(limits::min()), 31u);
 }
 
 TEST(relative_buckets, refuses_odd_numbers_and_short_distances) {

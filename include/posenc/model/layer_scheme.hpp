@@ -53,7 +53,7 @@ class layer_scheme {
       auto const f = rotary.frequencies.at(length);
       std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); },
                  rotary.layout);
-      opposite_.push_back(rotary.opposite);
+      opposite_.push_back({rotary.opposite, rotary.block});
     }
     if (layer.score_cap) cap_.emplace(*layer.score_cap);
     if (layer.alibi) alibi_ = layer.alibi->encoding();
@@ -63,13 +63,14 @@ class layer_scheme {
   template <class T = float>
   detail::prepared_layer<T> prepare(token_positions const& positions) const {
     detail::prepared_layer<T> prepared;
-    auto negated = positions;
-    for (auto& p : negated) p = -p;
-    for (std::size_t i = 0; i < ropes_.size(); ++i) {
-      positions_view const at = opposite_[i] ? negated : positions;
-      std::visit([&](auto const& r) { prepared.rotations.emplace_back(r.template prepare<T>(at)); },
-                 ropes_[i]);
-    }
+    auto const add = [&]<class Layout>(rope<Layout> const& r, opposite_block const& other) {
+      auto rotation = r.template prepare<T>(positions);
+      if (other.is_opposite)  // not -p: the least position has none
+        rotation = prepared_rotation<Layout, T>(rotation.rows().transpose(), other.block);
+      prepared.rotations.emplace_back(std::move(rotation));
+    };
+    for (std::size_t i = 0; i < ropes_.size(); ++i)
+      std::visit([&](auto const& r) { add(r, opposite_[i]); }, ropes_[i]);
     return prepared;
   }
   static constexpr bool is_pointwise = true;  ///< see adjusts_each_score
@@ -92,7 +93,11 @@ class layer_scheme {
 
  private:
   std::vector<std::variant<rope<halves>, rope<interleaved>>> ropes_;
-  std::vector<bool> opposite_;  // a rotation by the opposite angle, for each of them
+  struct opposite_block {
+    bool is_opposite;  // a rotation by the opposite angle
+    rotary_block block;
+  };
+  std::vector<opposite_block> opposite_;  // for each of them
   std::optional<alibi> alibi_;
   std::optional<soft_cap> cap_;
   std::optional<position_temperature> temperature_;

@@ -64,7 +64,8 @@ class relative_buckets {
   std::size_t operator()(std::int64_t distance) const noexcept {
     bool const is_after = distance < 0;  // the key, of the query
     if (is_after && sides_ == 1) return 0;
-    auto const magnitude = static_cast<std::uint64_t>(is_after ? -distance : distance);
+    auto const whole = static_cast<std::uint64_t>(distance);
+    auto const magnitude = is_after ? 0 - whole : whole;  // the least distance has no opposite
     auto const bucket =
         magnitude < bucket_of_.size() ? bucket_of_[static_cast<std::size_t>(magnitude)] : last_ - 1;
     return bucket + (is_after ? last_ : 0);
