@@ -616,10 +616,6 @@ void use() { prepared_encoding<float, alibi> step(alibi(8), {1}, {0, 1}); }
 auto use(given_mask const& cells) { return cells.with_slopes(alibi(8).slopes()); }
 #elif defined case_weights_without_a_name
 head_norm<float> use() { return {.weight = std::vector<float>(128, 2)}; }
-#elif defined case_weights_without_a_name_in_a_rotation
-auto use(heads_view<float> const& x) {
-  return rotated<halves>(x).norm({std::vector<float>(128, 2), 1e-6f});
-}
 #elif defined case_biases_without_a_name
 auto use() { return attention_bias(std::vector<float>(12), 1, 3, 4); }
 #elif defined case_rows_without_a_name

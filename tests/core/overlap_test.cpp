@@ -289,5 +289,34 @@ TEST(may_overlap, sees_apart_what_lies_side_by_side_in_pages) {
   EXPECT_TRUE(may_overlap(cache.slice_tokens(0, 2), cache.slice_tokens(1, 2)));
 }
 
+// Heads of any number of bytes, at any byte: codes and scales.
+TEST(share_a_byte, is_exact_to_the_byte) {
+  std::mt19937 random(11);
+  auto const up_to = [&](std::size_t n) { return 1 + random() % n; };
+  int shared = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    posenc::detail::strided_memory sets[2];
+    std::array<bool, 600> marks[2]{};
+    for (std::size_t of = 0; of < 2; ++of) {
+      auto const first = random() % 60, size = up_to(5);
+      sets[of].head = {first, first + size};
+      for (auto& each : sets[of].of_head) each = {up_to(3), random() % 40};
+      if (of == 1 && random() % 2 == 0) sets[1].of_head = sets[0].of_head;
+      auto const& [a, b, c] = sets[of].of_head;
+      for (std::size_t k = 0; k < a.count * b.count * c.count * size; ++k)
+        marks[of][first + k % size + k / size % a.count * a.stride +
+                  k / size / a.count % b.count * b.stride +
+                  k / size / a.count / b.count * c.stride] = true;
+    }
+    bool share = false;
+    for (std::size_t k = 0; k < marks[0].size(); ++k) share = share || (marks[0][k] && marks[1][k]);
+    ASSERT_EQ(posenc::detail::share_a_byte(sets[0], sets[1]), share) << i;
+    ASSERT_EQ(posenc::detail::share_a_byte(sets[1], sets[0]), share) << i;
+    shared += share;
+  }
+  EXPECT_GT(shared, 1000);
+  EXPECT_LT(shared, 99'000);
+}
+
 }  // namespace
 }  // namespace of_memory_range

@@ -75,6 +75,7 @@ class byte_search {
         farthest_(difference(a.head.last, a.head.first)) {
     for (auto const& [n, s] : a.of_head) add(n, s, -1);
     for (auto const& [n, s] : b.of_head) add(n, s, 1);
+    lowest_[count_] = highest_[count_] = 0;
     for (auto i = count_; i-- > 0;) {
       lowest_[i] = lowest_[i + 1] + terms_[i].least * terms_[i].stride;
       highest_[i] = highest_[i + 1] + terms_[i].most * terms_[i].stride;
@@ -91,7 +92,7 @@ class byte_search {
   using integer = std::int64_t;
   static constexpr int most_tries = 2000;
   struct term {
-    integer stride = 0, least = 0, most = 0;  // of m
+    integer stride, least, most;  // of m
   };
   static integer difference(std::uintptr_t a, std::uintptr_t b) noexcept {
     return a < b ? -static_cast<integer>(b - a) : static_cast<integer>(a - b);
@@ -136,9 +137,9 @@ class byte_search {
   }
 
   integer offset_, nearest_, farthest_;  // they meet between the last two, exclusive
-  std::array<term, 6> terms_ = {};
+  std::array<term, 6> terms_;
   std::size_t count_ = 0;
-  std::array<integer, 7> lowest_ = {}, highest_ = {};  // of the sum of terms from i on
+  std::array<integer, 7> lowest_, highest_;  // of the sum of terms from i on
   int tries_ = 0;
 };
 
