@@ -30,6 +30,8 @@ namespace of_calls {
 
 using namespace posenc;
 
+auto const plain = nope();  // which calls view
+
 /// Queries, keys and values of one sequence, and where its outputs go.
 struct sequence {
   attention_sizes sizes;
@@ -110,7 +112,7 @@ void expect_same_bits(Encoding const& encoding, attention_options const& options
 
 TEST(attention_call, has_the_same_bits_by_workers_and_by_tasks) {
   attention_options const causal{}, full{.mask = mask::full};
-  expect_same_bits(nope(), causal);
+  expect_same_bits(plain, causal);
   expect_same_bits(soft_cap(3), full);
 }
 TEST(attention_call, of_a_rule_that_needs_whole_rows_too) {
@@ -122,9 +124,9 @@ TEST(attention_call, finds_anything_in_its_memory) {
   for (auto const& shape : {attention_sizes{1, 3000, 2, 1, 8, 8}, {70, 70, 2, 1, 8, 8}}) {
     sequence one(shape), other(shape);
     for (auto& x : other.x.q) x = -2 * x;
-    auto const of_one = one.expected(nope()).outputs, of_other = other.expected(nope()).outputs;
+    auto const of_one = one.expected(plain).outputs, of_other = other.expected(plain).outputs;
     ASSERT_FALSE(numbers::same_bits(of_one, of_other));
-    auto const call = one.call(nope()), its = other.call(nope());
+    auto const call = one.call(plain), its = other.call(plain);
     for (std::size_t const workers : {1u, 2u, 3u}) {
       for (auto const before : {std::byte{0}, std::byte{0xff}}) {
         std::vector<std::byte> memory(attention_bytes(call, workers), before);
@@ -148,25 +150,23 @@ TEST(attention_call, serves_a_batch_of_sequences_of_their_own_lengths) {
   std::vector<sequence> all;
   for (std::size_t const keys : {1u, 700u, 4000u, 33u, 9000u})
     all.emplace_back(attention_sizes{keys % 3 + 1, keys + 3, 8, 2, 16, 16});
-  std::vector<decltype(all[0].call(nope()))> calls;
-  for (auto& s : all) calls.push_back(s.call(nope()));
+  std::vector<decltype(all[0].call(plain))> calls;
+  for (auto& s : all) calls.push_back(s.call(plain));
   for (std::size_t const workers : {1u, 3u, 8u}) {
     std::vector<std::byte> memory(attention_bytes(calls, workers));
     for (auto& s : all) std::ranges::fill(s.outputs, 9.0f);
     attend_on_threads(workers, calls, memory);
-    for (auto const& s : all)
-      EXPECT_TRUE(numbers::same_bits(s.outputs, s.expected(nope()).outputs));
+    for (auto const& s : all) EXPECT_TRUE(numbers::same_bits(s.outputs, s.expected(plain).outputs));
   }
 }
 
 TEST(attention_call, writes_records_and_outputs_of_other_types) {
   sequence s({4, 600, 2, 1, 8, 8});
-  auto const expected = s.expected(nope(), {.keep_scores = true, .keep_weights = true});
+  auto const expected = s.expected(plain, {.keep_scores = true, .keep_weights = true});
   std::vector<float> scores(expected.scores.size()), weights(scores.size());
   std::vector<bfloat16> narrow(s.outputs.size());
   heads_view<bfloat16> const to(narrow.data(), s.to().shape());
-  nope const encoding;
-  attention_call const call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, encoding, {},
+  attention_call const call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, plain, {},
                             {.scores = scores, .weights = weights});
   std::vector<std::byte> memory(attention_bytes(call, 1));
   attend(detail::one_task(), call, memory);
@@ -182,11 +182,11 @@ TEST(attention_call, writes_every_number_of_its_records) {
     sequence s({2, 600, 2, 1, 8, 8});
     attention_options options{.query_positions = {-1, some_see ? 599 : -1}};
     options.keep_scores = options.keep_weights = true;
-    auto const expected = s.expected(nope(), options);
+    auto const expected = s.expected(plain, options);
     std::vector<float> scores(expected.scores.size(), 9), weights(scores.size(), 9);
     std::vector<double> log_sum_exp(4, 9);
     auto const call =
-        s.call(nope(), options, {.log_sum_exp = log_sum_exp, .scores = scores, .weights = weights});
+        s.call(plain, options, {.log_sum_exp = log_sum_exp, .scores = scores, .weights = weights});
     std::vector<std::byte> memory(attention_bytes(call, 2));
     attend_on_threads(2, call, memory);
     for (std::size_t const first : {0u, 1200u})  // of the first query, in each head
@@ -206,8 +206,7 @@ TEST(attention_call, needs_memory_that_grows_with_ranges_alone) {
   auto const bytes = [](std::size_t queries, std::size_t keys, std::size_t workers) {
     std::vector<float> q(queries * 4 * 8), kv(keys * 8), to(q.size());
     heads_view<float const> const of_q(q.data(), {queries, 4, 8}), k(kv.data(), {keys, 1, 8});
-    nope const encoding;
-    attention_call const call(of_q, k, k, heads_view<float>(to.data(), of_q.shape()), encoding);
+    attention_call const call(of_q, k, k, heads_view<float>(to.data(), of_q.shape()), plain);
     return attention_bytes(call, workers);
   };
   EXPECT_EQ(bytes(1000, 1000, 1),
@@ -221,10 +220,8 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
   auto const before = s.outputs;
   heads_view<float> const few(s.outputs.data(), {1, 2, 8}), over(s.x.q.data(), {2, 2, 8});
   auto const refusal = [&](heads_view<float> const& to, attention_records<float> const& records) {
-    nope const encoding;
-    return message_of([&] {
-      attention_call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, encoding, {}, records);
-    });
+    return message_of(
+        [&] { attention_call(s.x.q_view(), s.x.k_view(), s.x.v_view(), to, plain, {}, records); });
   };
   EXPECT_EQ(refusal(few, {}), "posenc: attention_call: outputs must be [2][2][8], got [1][2][8]");
   EXPECT_EQ(refusal(over, {}),
@@ -241,7 +238,7 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
   for (std::size_t const size : {1u, 3u, 5u})
     EXPECT_EQ(refusal(s.to(), {.log_sum_exp = std::span(sums).first(size)}),
               "posenc: attention_call: log_sum_exp must have 4" + must + std::to_string(size));
-  auto const call = s.call(nope());
+  auto const call = s.call(plain);
   std::vector<std::byte> memory(attention_bytes(call, 1) - 1);
   EXPECT_EQ(message_of([&] { attend(detail::one_task(), call, memory); }),
             "posenc: attend: memory must have " + std::to_string(memory.size() + 1) +
@@ -252,7 +249,7 @@ TEST(attention_call, refuses_what_does_not_fit_before_anything_is_written) {
 /// All workers return, each with an error.
 TEST(attention_workers, that_disagree_are_told_so) {
   sequence s({1, 3000, 2, 1, 8, 8}), other({1, 2000, 2, 1, 8, 8});
-  auto const call = s.call(nope()), its = other.call(nope());
+  auto const call = s.call(plain), its = other.call(plain);
   std::span const view(&call, 1);
   constexpr std::size_t count = 3;
   std::vector<std::byte> memory(attention_bytes(view, count + 1));
@@ -294,7 +291,7 @@ TEST(attention_workers, that_disagree_are_told_so) {
 
 TEST(attention_workers, that_differ_in_one_number_are_told_so) {
   sequence s({2, 3000, 4, 2, 8, 8});
-  auto const call = s.call(nope());
+  auto const call = s.call(plain);
   auto const before = s.outputs;
   auto const expect = [&](char const* what, std::span<decltype(call)> others) {
     std::vector<std::byte> memory(1 << 20);
@@ -317,12 +314,12 @@ TEST(attention_workers, that_differ_in_one_number_are_told_so) {
       {"head_dim", {2, 3000, 4, 2, 4, 8}}, {"value_dim", {2, 3000, 4, 2, 8, 4}}};
   for (auto const& [what, size] : sizes) {
     sequence other(size);
-    auto const its = other.call(nope(), {.scale = call.given().scale});
+    auto const its = other.call(plain, {.scale = call.given().scale});
     expect(what, {&its, 1});
   }
-  auto const scaled = s.call(nope(), {.scale = 0.5});
+  auto const scaled = s.call(plain, {.scale = 0.5});
   expect("scale", {&scaled, 1});
-  decltype(s.call(nope())) const twice[]{s.call(nope()), s.call(nope())};
+  decltype(s.call(plain)) const twice[]{s.call(plain), s.call(plain)};
   expect("calls", twice);
 }
 
@@ -332,8 +329,8 @@ TEST(attention_workers, have_parts_of_the_memory_that_do_not_overlap) {
   sequence ranges({1, 5000, 8, 2, 16, 16}), panels({70, 70, 2, 1, 16, 16}),
       none({2, 0, 2, 1, 8, 8});
   attention_options const at{.query_positions = {0, 1}};
-  decltype(ranges.call(nope()))
-      const calls[]{ranges.call(nope()), panels.call(nope()), none.call(nope(), at)};
+  decltype(ranges.call(plain))
+      const calls[]{ranges.call(plain), panels.call(plain), none.call(plain, at)};
   for (std::size_t const workers : {1u, 8u, 9u, 64u}) {
     for (std::size_t const first : {std::size_t{0}, workers - 1}) {  // takes every piece
       for (auto* s : {&ranges, &panels, &none}) std::ranges::fill(s->outputs, 9.0f);
@@ -349,7 +346,7 @@ TEST(attention_workers, have_parts_of_the_memory_that_do_not_overlap) {
       for (std::size_t i = 0; i < workers; ++i) shared.unmark(i);
       for (std::size_t i = 0; i < workers; ++i) shared.add_ranges(i, workers);
       for (auto const* s : {&ranges, &panels})
-        EXPECT_TRUE(numbers::same_bits(s->outputs, s->expected(nope()).outputs)) << workers;
+        EXPECT_TRUE(numbers::same_bits(s->outputs, s->expected(plain).outputs)) << workers;
       EXPECT_TRUE(numbers::same_bits(none.outputs, std::vector<float>(none.outputs.size())));
       EXPECT_TRUE(std::ranges::all_of(std::span(memory).subspan(bytes),
                                       [](std::byte b) { return b == std::byte{0xab}; }));
@@ -366,7 +363,8 @@ struct throws_amid {
 };
 TEST(attention_workers, do_not_wait_for_one_that_throws_amid_the_work) {
   sequence s({1, 6000, 2, 1, 8, 8});
-  auto const call = s.call(throws_amid());
+  throws_amid const rule;
+  auto const call = s.call(rule);
   std::vector<std::byte> memory(attention_bytes(call, 4));
   std::size_t failed = 0;
   for (auto const& error : attend_on_threads(4, call, memory)) failed += error == "amid";

@@ -358,6 +358,7 @@ TEST(paged_attention, leaves_out_what_has_no_slot) {
 /// An engine has no page yet, or none of this sequence's: nothing is read.
 TEST(paged_attention, of_no_page_is_zero_and_all_is_recorded) {
   constexpr std::size_t heads = 2, dim = 8;
+  auto const plain = nope();
   for (std::size_t const keys : {1u, 5u, 700u}) {
     for (std::size_t const queries : {1u, 3u, 40u}) {
       slots const nowhere(keys, -1);
@@ -373,9 +374,9 @@ TEST(paged_attention, of_no_page_is_zero_and_all_is_recorded) {
         EXPECT_EQ(results.outputs, std::vector<float>(q.size()));
         EXPECT_TRUE(std::ranges::all_of(results.log_sum_exp, is_masked<double>));
       };
-      expect_nothing(attention(of_q, none, none, nope(), all));
+      expect_nothing(attention(of_q, none, none, plain, all));
       attention_call const call(of_q, none, none, heads_view<float>(outputs.data(), of_q.shape()),
-                                nope(), all,
+                                plain, all,
                                 {.log_sum_exp = log_sum_exp, .scores = scores, .weights = weights});
       std::vector<std::byte> memory(attention_bytes(call, 3), std::byte{0xff});
       executors::on_threads const pool{};

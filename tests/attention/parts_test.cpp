@@ -16,6 +16,7 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/reference.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
 
 namespace {
@@ -136,6 +137,30 @@ TEST(attention_parts, of_packed_sequences_whose_keys_do_not_rise) {
                       .query_positions = at,
                       .key_positions = backwards});
     }
+  }
+}
+
+/// Chosen as the program runs, as the C library's rules are.
+struct chosen_temperature {
+  bool chosen;
+  bool changes_temperature() const noexcept { return chosen; }
+  double inverse_temperature(row_statistics const& row) const noexcept {
+    return adaptive_temperature{}.inverse_temperature(row);
+  }
+};
+TEST(attention_parts, of_a_temperature_that_is_chosen_later) {
+  for (std::size_t const queries : {1u, 70u}) {
+    random_heads<double> const x({queries, 1100, 2, 1, 2, 2});
+    auto const expect = [&](auto const& actual, auto const& expected) {
+      auto const of = [&](auto const& rule) {
+        return attention(x.q_view(), x.k_view(), x.v_view(), rule);
+      };
+      auto const a = of(actual), e = of(expected);
+      EXPECT_TRUE(numbers::same_bits(a.outputs, e.outputs)) << queries;
+      EXPECT_TRUE(numbers::same_bits(a.log_sum_exp, e.log_sum_exp)) << queries;
+    };
+    expect(chosen_temperature{false}, nope());
+    expect(chosen_temperature{true}, adaptive_temperature{});
   }
 }
 

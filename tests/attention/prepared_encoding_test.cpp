@@ -232,6 +232,9 @@ TEST(encoded, queries_and_their_keys_are_left_alone_and_scaled_once) {
          heads.expected(0.75));
   expect(attention(encoded(heads.queries), heads.keys, values, both).outputs,
          heads.expected(0.25 / std::sqrt(8.0)));
+  for (double const said : {0.5, 2.0})  // that is on them, whichever
+    expect(attention(encoded(heads.queries, said), heads.keys, values, both).outputs,
+           heads.expected(0.25));
   prepared_encoding<float, decltype(both)> const step(both, {0, 1, 2, 3, 4, 5, 6, 7, 8},
                                                       {0, 1, 2, 3, 4, 5, 6, 7, 8}, true, true);
   attention_workspace<float> workspace;

@@ -175,8 +175,9 @@ TEST(attention_work, of_a_call_reads_few_rows_in_place) {
     random_heads<float> const x(n);
     std::vector<float> to(queries * heads * 8);
     std::vector<std::size_t> const rows{queries}, tokens{n.keys};
+    auto const plain = nope();
     attention_call const call(x.q_view(), x.k_view(), x.v_view(),
-                              heads_view<float>(to.data(), {queries, heads, 8}), nope(),
+                              heads_view<float>(to.data(), {queries, heads, 8}), plain,
                               {.mask = packed ? mask::packed(rows, tokens) : mask::causal});
     return call.work().in_place;
   };

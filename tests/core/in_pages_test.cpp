@@ -520,6 +520,7 @@ TEST(slots_of, refuses_a_table_that_has_no_page_for_a_token) {
   expect({1, 2, 3}, 4, {}, "there must be as many pages for each of 3 sequences, got 4");
   expect({}, 4, {}, "there must be as many pages for each of 0 sequences, got 4");
   expect({1, 2}, 4, {0}, "cached must be of 2 sequences, got 1");
+  expect({1, 2}, 4, {0, 1, 1}, "cached must be of 2 sequences, got 3");
   expect({1, 2}, 4, {0, 3}, "cached must be at most the length 2, got 3 for sequence 1");
   expect({9, 4}, 4, {}, "there must be a page for token 8 of sequence 0, got none");
   expect({9, 5}, 4, {0, 4}, "there must be a page for token 8 of sequence 0, got none");
