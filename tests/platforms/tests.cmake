@@ -43,7 +43,7 @@ foreach(room core rotation adapter attention)
 endforeach()
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   posenc_label(registers kernels)
-elseif(CMAKE_CROSSCOMPILING AND NOT WIN32)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(armv7|s390x|riscv64)$")  # x87 rounds the program's own numbers otherwise
   posenc_label("memory;bytes" kernels)
 endif()
 if(WIN32)
