@@ -15,17 +15,18 @@ if(POSENC_INSTALL)
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
   set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "libxsimd-dev (>= 8.1)")
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "nlohmann-json3-dev (>= 3.10)")
   if(TARGET posenc)
-    string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libeigen3-dev (>= 3.4)")
-    set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "nlohmann-json3-dev (>= 3.10)")
+    string(APPEND CPACK_DEBIAN_PACKAGE_RECOMMENDS ", libeigen3-dev (>= 3.4)")
   endif()
-  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "positional encodings of transformers, in header files")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "positional encodings and attention of transformers, in headers")
   set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Rotates queries and keys in the buffers of an inference engine (RoPE,
 p-RoPE, M-RoPE and their frequency rules), adds biases (ALiBi, T5 and
-others), and reads which of them a model uses. Programs need C++20.
+others), attends over KV caches, and reads which encodings a model uses.
+Programs need C++20.
 
-The CMake component posenc::rotation needs xsimd alone, posenc::posenc
-Eigen too, and posenc::model nlohmann-json.")
+The CMake components rotation, attention and kernels need xsimd alone,
+model nlohmann-json too, and posenc, which has analysis, Eigen.")
   set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/packaging/deb.cmake")
   set(CPACK_POSENC_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 

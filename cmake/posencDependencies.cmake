@@ -3,11 +3,12 @@
 
 # posenc_needs_NAME: the components that NAME builds on. They stand before it. The package has NAME
 # in the file posenc-NAME.cmake.
-set(posenc_components rotation kernels posenc model)
+set(posenc_components rotation attention kernels model posenc)
 set(posenc_needs_rotation "")
-set(posenc_needs_kernels rotation)
-set(posenc_needs_posenc rotation)
-set(posenc_needs_model posenc)
+set(posenc_needs_attention rotation)
+set(posenc_needs_kernels attention)
+set(posenc_needs_model attention)
+set(posenc_needs_posenc attention)
 
 # Finds what the component needs from outside. POSENC_PROBLEM says what is missing, or is empty.
 macro(posenc_find_dependencies component)
@@ -17,9 +18,9 @@ macro(posenc_find_dependencies component)
   elseif("${component}" STREQUAL "posenc")
     find_package(Eigen3 QUIET NO_MODULE)
     if(NOT Eigen3_FOUND)
-      set(POSENC_PROBLEM "posenc::posenc needs Eigen 3.4 or newer, found none (Debian: libeigen3-dev); posenc::rotation does without")
+      set(POSENC_PROBLEM "posenc::posenc needs Eigen 3.4 or newer, found none (Debian: libeigen3-dev); posenc::attention does without")
     elseif(Eigen3_VERSION VERSION_LESS 3.4)
-      set(POSENC_PROBLEM "posenc::posenc needs Eigen 3.4 or newer, found ${Eigen3_VERSION} (Debian: libeigen3-dev); posenc::rotation does without")
+      set(POSENC_PROBLEM "posenc::posenc needs Eigen 3.4 or newer, found ${Eigen3_VERSION} (Debian: libeigen3-dev); posenc::attention does without")
     endif()
   elseif("${component}" STREQUAL "model")
     find_package(nlohmann_json 3.10 QUIET)

@@ -1,4 +1,4 @@
-# posenc_add_kernels(NAME engine_rope [INSTRUCTION_SETS base v3 v4 v4_bf16] [SHARED] [MODEL])
+# posenc_add_kernels(NAME engine_rope [INSTRUCTION_SETS base v3 v4 v4_bf16] [SHARED] [MODEL] [OPTIONS -O2 -g])
 #
 # Adds the library NAME, which has the functions of posenc/posenc.h: posenc's kernels compiled once
 # for each instruction set, and the choice among them by what CPU and operating system offer.
@@ -8,11 +8,13 @@
 #   among them, v4 where v4_bf16 is.
 # SHARED: a shared library, which exports those functions alone. Default: a static library.
 # MODEL: with posenc1_frequencies_of_model, which needs nlohmann-json.
+# OPTIONS: of the compiler. They come after its own, so that an -O2 replaces the -O3 which g++ and clang get in every
+#   build type.
 # POSENC_INSTRUCTION_SET=v3 in the environment of a program forces a set.
 function(posenc_add_kernels)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "SHARED;MODEL" "NAME" "INSTRUCTION_SETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "SHARED;MODEL" "NAME" "INSTRUCTION_SETS;OPTIONS")
   if(NOT arg_NAME OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "posenc_add_kernels(NAME name [INSTRUCTION_SETS sets] [SHARED] [MODEL]), got: ${ARGV}")
+    message(FATAL_ERROR "posenc_add_kernels(NAME name [INSTRUCTION_SETS sets] [SHARED] [MODEL] [OPTIONS options]), got: ${ARGV}")
   endif()
 
   if(NOT arg_NAME MATCHES "^[A-Za-z0-9_.+-]+$")
@@ -24,6 +26,11 @@ function(posenc_add_kernels)
   if("INSTRUCTION_SETS" IN_LIST arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "posenc_add_kernels: INSTRUCTION_SETS must be given sets, got none; for all leave it out")
   endif()
+
+  if("OPTIONS" IN_LIST arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "posenc_add_kernels: OPTIONS must be given options of the compiler, got none")
+  endif()
+  list(TRANSFORM arg_OPTIONS PREPEND "SHELL:")  # else one that the project has too would stand before ours alone
 
   if(NOT CMAKE_CXX_COMPILER_ID)
     message(FATAL_ERROR "posenc_add_kernels: the project must enable C++, as in project(engine LANGUAGES C CXX)")
@@ -131,13 +138,14 @@ function(posenc_add_kernels)
         target_compile_definitions(${object} PRIVATE POSENC_KERNELS_FEWER=${fewer_${set}})
       endif()
     endif()
-    target_link_libraries(${object} PRIVATE posenc::rotation)
+    target_link_libraries(${object} PRIVATE posenc::attention)
     target_compile_definitions(${object} PRIVATE $<$<BOOL:${arg_SHARED}>:POSENC_KERNELS_SHARED>)
     if(target_${set})
       target_compile_definitions(${object} PRIVATE POSENC_KERNELS_TARGET=${target_${set}})
     endif()
     # No product joins a sum but where the code says so: bits and codes are those of every compiler.
-    target_compile_options(${object} PRIVATE $<${gnu}:-O2> $<${gnu}:-fexceptions> $<${gnu}:-fno-lto> $<${gnu}:-ffp-contract=off> ${unaligned})
+    target_compile_options(${object} PRIVATE $<${gnu}:-O3> $<${gnu}:-fexceptions> $<${gnu}:-fno-lto> $<${gnu}:-ffp-contract=off> ${unaligned}
+      ${arg_OPTIONS})
     set_target_properties(${object} PROPERTIES POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD OFF)
   endforeach()

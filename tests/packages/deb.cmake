@@ -19,8 +19,8 @@ if(NOT package MATCHES "/libposenc-dev_[0-9.]+_all\\.deb$")
   message(FATAL_ERROR "cpack must make one package of the name and for all architectures, made: ${package}")
 endif()
 run("${DPKG_DEB}" --field "${package}")
-foreach(field "Architecture: all" "Section: libdevel" "Depends: libxsimd-dev (>= 8.1), libeigen3-dev (>= 3.4)"
-    "Recommends: nlohmann-json3-dev (>= 3.10)")
+foreach(field "Architecture: all" "Section: libdevel" "Depends: libxsimd-dev (>= 8.1)"
+    "Recommends: nlohmann-json3-dev (>= 3.10), libeigen3-dev (>= 3.4)")
   string(FIND "${output}" "${field}\n" at)
   if(at EQUAL -1)
     message(FATAL_ERROR "${package} must have the field ${field}, has\n${output}")
@@ -36,8 +36,8 @@ foreach(file IN LISTS headers)
   endif()
 endforeach()
 run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer/components" -B "${room}/components" "-DCMAKE_PREFIX_PATH=${unpacked}/usr"
-  -DCOMPONENTS=model)
-if(NOT output MATCHES "has posenc::rotation.*has posenc::posenc.*has posenc::model")
+  "-DCOMPONENTS=model posenc")
+if(NOT output MATCHES "has posenc::rotation.*has posenc::attention.*has posenc::posenc.*has posenc::model")
   message(FATAL_ERROR "find_package(posenc) in ${package} says\n${output}")
 endif()
 

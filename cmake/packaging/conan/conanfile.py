@@ -11,7 +11,7 @@ from conan.tools.files import copy, load
 
 class Posenc(ConanFile):
     name = "posenc"
-    description = "Positional encodings of transformers: RoPE, p-RoPE, NoPE, sinusoidal, ALiBi"
+    description = "Positional encodings of transformers, and attention over KV caches, on CPUs"
     license = "MIT"
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"

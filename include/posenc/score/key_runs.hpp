@@ -76,7 +76,7 @@ class key_runs {
     };
     run result{at(keys[0])};
     if (!positions_) {
-      result.offset = static_cast<std::uint64_t>(keys[0]) % length;
+      result.offset = static_cast<std::size_t>(static_cast<std::uint64_t>(keys[0]) % length);
       result.begin[0] -= static_cast<P>(result.offset);
       result.count = std::min(keys.size(), length - result.offset);
       result.is_dense = follow_one_another(keys.first(result.count));
