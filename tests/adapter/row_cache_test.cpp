@@ -30,7 +30,8 @@ std::vector<float> numbers_of(cos_sin_view<float> rows) {
 // The rows from the cache are those that are made for them.
 template <class Positions>
 void expect_rows(row_cache& cache, frequencies const& f, Positions const& positions) {
-  EXPECT_EQ(numbers_of(cache.rows(f, positions)), numbers_of(cos_sin_rows<float>(f, positions)));
+  cos_sin_rows<float> const made(f, positions);
+  EXPECT_EQ(numbers_of(cache.rows(f, positions)), numbers_of(made));
 }
 
 TEST(row_cache, keeps_the_rows_of_equal_content_wherever_it_lies) {
