@@ -239,9 +239,9 @@ void posenc1_row_maker_destroy(posenc1_row_maker* maker); /**< null: nothing */
  * With slots, the heads lie in pages of page_tokens tokens: token t of batch b is in slot
  * slots[b tokens + t] = page x page_tokens + token within the page. Tokens of a negative slot are
  * not read or written. token_stride is then the one within a page, and batch_stride that of pages.
- * Slots may repeat in what is only read, or written elsewhere: its last token stays. Not checked: in
- * place, a slot that is given twice is rotated twice; and threads must not write one slot, each in
- * a part of its own. */
+ * Slots may repeat in what is only read, or written elsewhere: its last token stays. Not checked:
+ * in place, a slot that is given twice is rotated twice; and two threads must not write one slot,
+ * each in a part of its own. */
 typedef struct posenc1_heads {
   void* data;             /**< what is rotated from is only read */
   posenc1_type type;      /**< of the numbers */
