@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
@@ -33,10 +32,8 @@ cos_sin_rows<Real> rows_of(rotary_description const& rotary, std::size_t length,
 ///     }
 ///
 /// Shapes, accuracy and errors are those of rotate<Layout> (rotation/rotate.hpp).
-template <writable_heads V>
-void rotate(
-    rotary_description const& rotary, V const& heads,
-    std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows) {
+template <writable_heads V, detail::rows_for<V> Rows>
+void rotate(rotary_description const& rotary, V const& heads, Rows const& rows) {
   std::visit([&]<class Layout>(Layout) { rotate<Layout>(heads, rows, rotary.block); },
              rotary.layout);
 }
@@ -63,6 +60,11 @@ head_norm<W> head_norm_of(norm_description const& norm, viewed<W> weights = {}) 
                   " weights, got ", weights.size());
   auto const& [none, eps, kind, place, eps_place, plus_one] = norm.how;
   return {weights, eps, kind, place, eps_place, plus_one};
+}
+/// The same, of weights whose type tells W.
+template <storable W, std::size_t N>
+head_norm<W> head_norm_of(norm_description const& norm, std::span<W const, N> weights) {
+  return head_norm_of<W>(norm, viewed<W>(weights));
 }
 
 /// The two dims of a head that a pair rotates.
