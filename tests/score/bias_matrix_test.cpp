@@ -176,7 +176,8 @@ TEST(attention_bias, says_what_must_hold) {
               }).find("there must be one number for each of "),
               std::string::npos);
   }
-  EXPECT_NO_THROW(attention_bias(std::vector<float>(), 2, 0, 7));
+  std::vector<float> const none;
+  EXPECT_NO_THROW(attention_bias(none, 2, 0, 7));
   EXPECT_EQ(
       message_of([&] { detail::require_heads("attention", attention_bias(numbers, 3, 2, 4), 4); }),
       "posenc: attention: the encoding must have 4 heads, got 3");
