@@ -130,6 +130,7 @@ class prepared_encoding {
   Encoding const& encoding() const noexcept { return sites_.encoding(); }  ///< must outlive this
   positions_view query_positions() const& noexcept { return query_positions_; }  ///< [queries]
   positions_view key_positions() const& noexcept { return key_positions_; }      ///< [keys]
+  /// Of a temporary.
   token_positions query_positions() && noexcept { return std::move(query_positions_); }
   token_positions key_positions() && noexcept { return std::move(key_positions_); }  ///< likewise
   /// Whether the keys come encoded from a cache, so that site 2 leaves them alone.

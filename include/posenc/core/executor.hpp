@@ -98,6 +98,7 @@ class tasks {
   std::size_t count_;
   kept run_;
 };
+/// Keeps an executor without a name.
 template <class E>
 requires(!std::is_lvalue_reference_v<E>) tasks(std::size_t, E&&)
 ->tasks<detail::kept_executor<std::remove_cv_t<E>>>;

@@ -41,6 +41,6 @@ struct viewed : std::span<T const> {
 
 }  // namespace posenc
 
-/// A view, as std::span is.
+// A view, as std::span is.
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<posenc::viewed<T>> = true;

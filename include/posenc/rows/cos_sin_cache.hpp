@@ -77,8 +77,9 @@ class cos_sin_cache {
     for (auto* row = memory; auto const p : positions) write_row(p, row), row += 2 * pairs();
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), {&all_pairs_, 1}};
   }
+  /// Of a temporary: there is nothing to view.
   template <std::floating_point Real, integer_position_range Positions>
-  void write(Positions const& positions, Real* memory) const&& {  // there is nothing to view
+  void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);
   }
 

@@ -74,8 +74,9 @@ class cos_sin_table {
     }
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
   }
+  /// Of a temporary: there is nothing to view.
   template <std::floating_point Real, position_range Positions>
-  void write(Positions const& positions, Real* memory) const&& {  // there is nothing to view
+  void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);
   }
 

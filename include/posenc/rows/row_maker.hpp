@@ -72,8 +72,9 @@ class row_maker {
     }
     return {memory, tokens, pairs(), f_.rotated_pairs()};
   }
+  /// Of a temporary: there is nothing to view.
   template <std::floating_point Real, position_range Positions>
-  void write(Positions const& positions, Real* memory) const&& {  // there is nothing to view
+  void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);
   }
 
