@@ -41,6 +41,8 @@ struct viewed : std::span<T const> {
 
 }  // namespace posenc
 
-// A view, as std::span is.
+namespace std::ranges {
+/// A view, as std::span is.
 template <class T>
-inline constexpr bool std::ranges::enable_borrowed_range<posenc::viewed<T>> = true;
+inline constexpr bool enable_borrowed_range<posenc::viewed<T>> = true;
+}  // namespace std::ranges
