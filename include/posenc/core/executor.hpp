@@ -77,7 +77,7 @@ class tasks {
   template <class E>
   requires std::same_as<Executor, detail::kept_executor<std::remove_cv_t<E>>> tasks(
       std::size_t count, E&& run)
-      : tasks(Executor{std::move(run)}, count) {}
+      : tasks(Executor{std::forward<E>(run)}, count) {}
 
   std::size_t count() const noexcept { return count_; }  ///< at least 1
   /// Runs `each` count() times.

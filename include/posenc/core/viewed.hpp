@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <ranges>
 #include <span>
-#include <utility>
+#include <type_traits>
 
 #include "posenc/core/target.hpp"
 
@@ -16,7 +16,8 @@ namespace detail {
 /// What may be viewed beyond the line: an object with a name, or what is a view itself, as a
 /// std::span is.
 template <class R>
-concept outlives_its_line = std::ranges::borrowed_range<R>;
+concept outlives_its_line =
+    std::ranges::borrowed_range<R> || std::remove_cvref_t<R>::views_what_has_a_name;
 /// An array, vector ... without a name, which ends with its line.
 template <class R>
 concept ends_with_its_line = std::ranges::range<R> && !outlives_its_line<R>;
@@ -28,21 +29,21 @@ concept ends_with_its_line = std::ranges::range<R> && !outlives_its_line<R>;
 /// kept.
 template <class T>
 struct viewed : std::span<T const> {
+  static constexpr bool views_what_has_a_name = true;
+
   viewed() = default;
-  /// What std::span takes, but for temporaries.
+  /// Of what has a name.
+  template <class List>
+  requires std::convertible_to<List&, std::span<T const>> viewed(List& list)
+  noexcept : std::span<T const>(list) {}
+  /// Of a view without one.
   template <detail::outlives_its_line List>
-  requires std::convertible_to<List&&, std::span<T const>> viewed(List&& list)
-  noexcept : std::span<T const>(std::forward<List>(list)) {}
+  requires std::convertible_to<List const&, std::span<T const>> viewed(List const&& list)
+  noexcept : std::span<T const>(list) {}
   /// What lies at an address.
   viewed(T const* first, std::size_t count) noexcept : std::span<T const>(first, count) {}
   template <detail::ends_with_its_line List>
-  viewed(List&&) = delete;  // posenc: what is viewed must have a name
+  viewed(List const&&) = delete;  // posenc: what is viewed must have a name
 };
 
 }  // namespace posenc
-
-namespace std::ranges {
-/// A view, as std::span is.
-template <class T>
-inline constexpr bool enable_borrowed_range<posenc::viewed<T>> = true;
-}  // namespace std::ranges
