@@ -31,7 +31,7 @@ class scratch {
       fits_ = fits_ && end_ - begin_ < most;
     }
     if (!fits_) end_ = begin_;
-    return reinterpret_cast<T*>(first);  // NOLINT(performance-no-int-to-ptr): before there is memory
+    return reinterpret_cast<T*>(first);  // NOLINT(performance-no-int-to-ptr): counted first
   }
   /// The bytes that are taken, with those before the first line of memory at any address; 2^N - 1
   /// if no memory has as many.
