@@ -29,7 +29,7 @@ concept ends_with_its_line = std::ranges::range<R> && !outlives_its_line<R>;
 /// kept.
 template <class T>
 struct viewed : std::span<T const> {
-  static constexpr bool views_what_has_a_name = true;
+  static constexpr bool views_what_has_a_name = true;  ///< so it may itself have none
 
   viewed() = default;
   /// Of what has a name.
