@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "posenc/core/target.hpp"
@@ -128,7 +127,8 @@ class byte_search {
   bool are_apart_in_a_period() const noexcept {
     integer period = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-      period = std::gcd(period, terms_[i].stride);
+      // Euclid's: std::gcd counts zeros, by an instruction that not every CPU of a set has.
+      for (auto rest = terms_[i].stride; rest != 0;) rest = std::exchange(period, rest) % rest;
       auto const first = nearest_ - highest_[i + 1] + 1 - offset_,
                  last = farthest_ - lowest_[i + 1] - 1 - offset_;
       if (floor_of(last, period) < floor_of(first - 1, period) + 1) return true;
