@@ -15,6 +15,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
+#include "posenc/simd/quotient.hpp"
 #include "posenc/simd/registers.hpp"
 
 POSENC_QUIET_BEGIN
@@ -56,7 +57,7 @@ struct stored_groups {
   for (std::size_t i = 0; i < number_groups::most; ++i) a[i] /= b[i];
   return code_lanes::load(a);
 #else
-  return x / y;
+  return quotient(x, y);
 #endif
 }
 

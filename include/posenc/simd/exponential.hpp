@@ -13,6 +13,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
+#include "posenc/simd/quotient.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -154,8 +155,8 @@ requires has_registers<T>
   auto const magnitude = bits_as<T>(of_x & ~sign);
   auto const m =
       exponential_less_1(lanes<T>(), lanes<T>::larger(number(T{-44}), number(T{-2}) * magnitude));
-  auto const quotient = m / (m + number(T{2}));
-  return bits_as<T>((bits_as<word>(quotient) & ~sign) | (of_x & sign));
+  number const positive = quotient(m, number(m + number(T{2})));
+  return bits_as<T>((bits_as<word>(positive) & ~sign) | (of_x & sign));
 }
 
 #endif
