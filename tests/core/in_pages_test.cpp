@@ -527,6 +527,21 @@ TEST(slots_of, refuses_a_table_that_has_no_page_for_a_token) {
 }
 
 // Block tables of engines whose windows have left pages behind, and stale tails.
+// Slot 4 of a view whose pages overlap, as those of a view that is only read may, has the bytes of
+// slot 1.
+TEST(in_pages, slots_are_other_ones_of_as_many_pages_alone) {
+  std::vector<float> numbers(32);
+  std::vector<std::int64_t> const from{0, 4}, to{1, 2};
+  heads_view<float const, in_pages> const read(numbers.data(), {2, 4, 1, 4}, {4, 4, 4}, from);
+  heads_view<float, in_pages> const written(numbers.data(), {1, 4, 1, 4}, {4, 4, 4}, to);
+  EXPECT_FALSE(read.has_other_slots(written));
+  EXPECT_FALSE(written.has_other_slots(read));
+  std::vector<std::int64_t> const elsewhere{0, 3};
+  heads_view<float const, in_pages> const others(numbers.data(), {1, 4, 1, 4}, {4, 4, 4},
+                                                 elsewhere);
+  EXPECT_TRUE(others.has_other_slots(written));
+}
+
 TEST(slots_of, pages_that_are_negative_are_holes) {
   std::vector<std::int32_t> const table{7, -1, 2, -1, -9, 0};
   EXPECT_EQ(posenc::slots_of(table, {5, 6}, 2), (slots{14, 15, -1, -1, 4, -1, -1, -1, -1, 0, 1}));

@@ -126,7 +126,8 @@ class paged_address {
     return slots_ != nullptr && other.slots_ != nullptr && page_.data() == other.page_.data() &&
            page_.tokens() == other.page_.tokens() && heads() == other.heads() &&
            width() == other.width() && page_.strides() == other.page_.strides() &&
-           page_stride_ == other.page_stride_ && !share_a_slot(slots(), other.slots());
+           page_stride_ == other.page_stride_ && pages_ == other.pages_ &&
+           !share_a_slot(slots(), other.slots());
   }
   /// Of the tokens; empty where none were given.
   std::span<std::int64_t const> slots() const noexcept {

@@ -44,22 +44,28 @@ class slot_search {
     auto const tokens = std::max(earlier.size(), later.size());
     for (auto const slot : later) highest_bits_ |= slot < 0 ? 0 : static_cast<std::uint64_t>(slot);
     log2_ = std::min(static_cast<int>(std::bit_width(tokens)) + 6, most_bits);
-    parts_ = std::min(std::bit_ceil(std::uint64_t{tokens} / most_of_part + 1),
-                      std::bit_ceil((highest_bits_ >> log2_) + 1));
+    auto const most_parts = std::bit_ceil(std::uint64_t{tokens} / most_of_part + 1),
+               all_neighbours = std::bit_ceil((highest_bits_ >> log2_) + 1);
+    parts_ = std::min(most_parts, all_neighbours), shares_parts_ = all_neighbours > most_parts;
   }
 
+  // Of the 2^log2_ neighbours of a slot: slots at any stride differ in its upper bits.
+  std::uint64_t hash_of(std::uint64_t slot) const noexcept {
+    return (slot >> log2_) * 0x9e3779b97f4a7c15u;
+  }
   bool is_in(std::int64_t slot, std::uint64_t part) const noexcept {
-    return slot >= 0 && (static_cast<std::uint64_t>(slot) >> log2_ & (parts_ - 1)) == part;
+    auto const n = static_cast<std::uint64_t>(slot);
+    auto const of_slot = shares_parts_ ? hash_of(n) >> (44 - log2_) : n >> log2_;
+    return slot >= 0 && (of_slot & (parts_ - 1)) == part;
   }
   struct bit {
     std::uint64_t& word;
     std::uint64_t mask;
   };
-  // Those of 2^log2_ neighbours differ; the next ones begin elsewhere, so that strides of a power
-  // of two do not meet.
+  // Those of 2^log2_ neighbours differ; other neighbours begin elsewhere.
   bit bit_of(std::int64_t slot) noexcept {
     auto const n = static_cast<std::uint64_t>(slot);
-    auto const place = (n + (n >> log2_) * 0x9e3779b1u) & ((std::uint64_t{1} << log2_) - 1);
+    auto const place = (n + (hash_of(n) >> (64 - log2_))) & ((std::uint64_t{1} << log2_) - 1);
     return {bits_[place / 64], std::uint64_t{1} << place % 64};
   }
   std::size_t find_in(std::uint64_t part) noexcept {
@@ -110,7 +116,7 @@ class slot_search {
   }
 
   list earlier_, later_;
-  bool is_one_list_;
+  bool is_one_list_, shares_parts_ = false;
   int log2_ = 0;
   std::uint64_t highest_bits_ = 0, parts_ = 1;
   std::size_t kept_count_ = 0;
