@@ -1,5 +1,6 @@
 """Compares posenc.py with formulas in NumPy's double, and its errors with their sentences."""
 
+import _thread
 import contextlib
 import copy
 import importlib.util
@@ -8,9 +9,12 @@ import json
 import pathlib
 import pickle
 import re
+import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
+import time
 import unittest
 import unittest.mock
 import warnings
@@ -773,33 +777,42 @@ class Threads(unittest.TestCase):
         self.q, self.k = made((64, 4, 32)).astype(numpy.float32), made((2000, 2, 32)).astype(numpy.float32)
 
     def test_that_cannot_start_end_the_call(self):
-        start, calls = threading.Thread.start, []
+        start, out = _thread.start_new_thread, numpy.full((64, 4, 32), 7, numpy.float32)
+        before = _thread._count()
+        for most in (0, 1, 3):
+            calls = []
 
-        def fails(thread):
-            calls.append(thread)
-            if len(calls) > 2:
-                raise RuntimeError("can't start new thread")
-            start(thread)
+            def fails(*work):
+                calls.append(work)
+                if len(calls) > most:
+                    raise RuntimeError("can't start new thread")
+                return start(*work)
 
-        before = threading.active_count()
-        out = numpy.full((64, 4, 32), 7, numpy.float32)
-        with unittest.mock.patch.object(threading.Thread, "start", fails), \
-                self.assertRaisesRegex(posenc.Error, "threads must be as many as can be started, got 9 .can't start new thread.$"):
-            posenc.attend(self.q, self.k, self.k, threads=9, out=out)
-        self.assertEqual((threading.active_count(), len(calls)), (before, 3))
-        self.assertTrue((out == 7).all())
+            with unittest.mock.patch.object(_thread, "start_new_thread", fails), \
+                    self.assertRaisesRegex(posenc.Error, "threads must be as many as can be started, got 9 .can't start new thread.$"):
+                posenc.attend(self.q, self.k, self.k, threads=9, out=out)
+            self.assertEqual(len(calls), most + 1)
+            self.assertTrue((out == 7).all())
+        self.end(before)
+
+    def end(self, before):
+        for _ in range(1000):
+            if _thread._count() == before:
+                return
+            time.sleep(0.01)
+        self.assertEqual(_thread._count(), before)
 
     def test_do_not_outnumber_the_work(self):
         wanted = posenc.attend(self.q, self.k, self.k, causal=True)
         started = []
-        start = threading.Thread.start
-        with unittest.mock.patch.object(threading.Thread, "start", lambda t: (started.append(t), start(t))):
-            for threads in (2, 5, 16):
+        start = _thread.start_new_thread
+        with unittest.mock.patch.object(_thread, "start_new_thread", lambda *work: (started.append(work), start(*work))):
+            for threads in (1, 2, 5, 16):
                 self.assertTrue((posenc.attend(self.q, self.k, self.k, causal=True, threads=threads) == wanted).all())
-            self.assertEqual(len(started), 1 + 4 + 15)
+            self.assertEqual(len(started), 2 + 5 + 16)
             started.clear()
             one = posenc.attend(self.q[0], self.k[:512], self.k[:512], threads=2**40)  # two heads
-            self.assertEqual(len(started), 1)
+            self.assertEqual(len(started), 2)
         self.assertTrue((one == posenc.attend(self.q[0], self.k[:512], self.k[:512])).all())
 
     def test_raise_an_interrupt_when_all_have_left(self):
@@ -807,10 +820,74 @@ class Threads(unittest.TestCase):
             barrier.abort()
             raise KeyboardInterrupt
 
-        before = threading.active_count()
+        before = _thread._count()
         with unittest.mock.patch.object(threading.Barrier, "wait", interrupted), self.assertRaises(KeyboardInterrupt):
             posenc.attend(self.q, self.k, self.k, threads=3)
-        self.assertEqual(threading.active_count(), before)
+        self.end(before)
+
+
+    def ends(self, program):
+        """What a program prints that would wait for good if an exception were lost."""
+        head = f"""
+            import os, signal, sys, threading, time
+            sys.path.insert(0, {str(pathlib.Path(posenc.__file__).parent)!r})
+            import numpy, posenc
+            class Late(Exception):
+                pass
+            def late(*_):
+                raise Late
+            q, k = numpy.ones((600, 8, 64), numpy.float32), numpy.ones((4000, 2, 64), numpy.float32)
+        """
+        program = textwrap.dedent(head) + textwrap.dedent(program)
+        ran = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.stderr, "", ran.stderr)
+        return ran.stdout
+
+    def test_leave_when_a_signal_handler_raises(self):
+        for number, made, raised in (("SIGALRM", "signal.signal(signal.SIGALRM, late)", "Late"), ("SIGINT", "", "KeyboardInterrupt")):
+            with self.subTest(number):
+                self.assertEqual(self.ends(f"""
+                    {made}
+                    out, k = numpy.zeros(q.shape, numpy.float32), numpy.repeat(k, 3, axis=0)
+                    def kick():
+                        time.sleep(0.1)
+                        os.kill(os.getpid(), signal.{number})
+                    threading.Thread(target=kick).start()
+                    try:
+                        posenc.attend(q, k, k, threads=2, out=out)
+                    except {raised}:
+                        print("raised", (out == 1).all())
+                """), "raised True\n")
+
+    def test_leave_whenever_a_signal_handler_raises(self):
+        self.assertEqual(self.ends("""
+            signal.signal(signal.SIGALRM, late)
+            ends = {"Late": 0, "none": 0}
+            for i in range(400):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 5e-6 * (i + 1))
+                    posenc.attend(q[:1], k[:512], k[:512], threads=2)
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    ends["none"] += 1
+                except Late:
+                    ends["Late"] += 1
+            print(sum(ends.values()), ends["Late"] > 0)
+        """), "400 True\n")
+
+    def test_leave_when_a_barrier_fails(self):
+        self.assertEqual(self.ends("""
+            wait, waits = threading.Barrier.wait, []
+            def fails(barrier, timeout=None):
+                waits.append(barrier)
+                if len(waits) == 2:
+                    raise MemoryError
+                return wait(barrier, timeout)
+            threading.Barrier.wait = fails
+            try:
+                posenc.attend(q, k, k, threads=3)
+            except MemoryError:
+                print("raised")
+        """), "raised\n")
 
 
 @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")

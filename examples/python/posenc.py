@@ -24,6 +24,7 @@ environment variable POSENC_LIBRARY, then beside this file, then in that build.
 Errors of the library are posenc.Error, with its sentence.
 """
 
+import _thread
 import collections.abc
 import ctypes
 import json
@@ -210,9 +211,14 @@ def _library():
     return _loaded
 
 
+def _last_error():
+    """Names of files may be in it, which need not be UTF-8."""
+    return Error(_library().posenc1_error().decode(errors="backslashreplace"))
+
+
 def _call(name, *arguments):
     if getattr(_library(), name)(*arguments) != 0:
-        raise Error(_library().posenc1_error().decode())
+        raise _last_error()
 
 
 def version():
@@ -223,7 +229,7 @@ def instruction_set():
     """The one in use: base, v3, v4, v4_bf16 or bf16; POSENC_INSTRUCTION_SET forces one."""
     name = _library().posenc1_instruction_set()
     if name is None:
-        raise Error(_library().posenc1_error().decode())
+        raise _last_error()
     return name.decode()
 
 
@@ -1043,7 +1049,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     if batches and count and heads:  # to C, no queries are one
         # A piece of work is a head, a query and 512 tokens, or more of each.
         pieces = sum(kv_heads * count * ((one.tokens + 511) // 512) for one in a)
-        _attend(a, min(threads, max(pieces, 1)))
+        _attend(a, min(threads, max(pieces, 1)), locals())
     for i, short in enumerate(parts):
         for to, some in zip(records, short):
             if to is not None and count:
@@ -1055,43 +1061,85 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     return tuple(all_of) if len(all_of) > 1 else all_of[0]
 
 
-def _attend(attentions, threads):
-    """Every thread is a worker of the call."""
-    needed, failed = _size(), []
+def _attend(attentions, threads, kept):
+    """Threads that signals do not interrupt are the workers of the call: in a callback of C, what a
+    handler raises is lost, and the other workers wait for good. An interrupt is raised when all have
+    left. kept: what attentions point to; the workers hold it."""
+    needed, failed, interrupts = _size(), [], []
     _call("posenc1_attention_memory_of", attentions, len(attentions), threads, ctypes.byref(needed))
     memory, library = numpy.empty(needed.value, numpy.uint8), _library()
-    together = threading.Barrier(threads)
 
-    def wait(_):
+    def work(i, barrier, left=None):
         try:
-            together.wait()
-        except BaseException as error:  # it would not leave the call of C
-            failed.append(error)
+            worker = _Worker(i, threads, barrier, None, memory.ctypes.data, needed.value)
+            if library.posenc1_attend_as(attentions, len(attentions), ctypes.byref(worker)) != 0:
+                failed.append(_last_error())
+        finally:
+            if left is not None:
+                left.release()
 
-    def work(i):
-        worker = _Worker(i, threads, barrier, None, memory.ctypes.data, needed.value)
-        if library.posenc1_attend_as(attentions, len(attentions), ctypes.byref(worker)) != 0:
-            failed.append(Error(library.posenc1_error().decode()))
+    def lead():
+        together, others = threading.Barrier(threads), []
 
-    barrier = _barrier(wait) if threads > 1 else _barrier()
-    others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
-    try:
-        for thread in others:
-            thread.start()
-        work(0)
-    except BaseException as error:  # those that wait in C leave it without having written
-        together.abort()
-        if isinstance(error, RuntimeError):
-            error = Error(f"posenc: attend: threads must be as many as can be started, got {threads} ({error})")
-        failed.insert(0, error)
-    for thread in others:
-        while thread.is_alive():
+        def wait(_):
             try:
-                thread.join()
-            except BaseException as error:  # what threads read and write must outlive them
+                together.wait()
+            except BaseException as error:  # it would not leave the call of C
                 failed.append(error)
-    if failed:  # one that is an interrupt, or else not of the broken barrier
-        raise min(failed, key=lambda e: (isinstance(e, Exception), isinstance(e, threading.BrokenBarrierError))) from None
+                together.abort()  # so that the others do not wait for this one
+
+        barrier = _barrier(wait)
+        try:
+            for i in range(1, threads):
+                left = threading.Lock()
+                left.acquire()
+                _thread.start_new_thread(work, (i, barrier, left))
+                others.append(left)
+            work(0, barrier)
+        except BaseException as error:  # those that wait in C leave it without having written
+            failed.insert(0, error)
+            together.abort()
+        for left in others:
+            left.acquire()
+
+    turn, ended, all_left = [kept], [], threading.Lock()
+    all_left.acquire()
+
+    def leader():
+        try:
+            turn.pop()
+        except IndexError:  # the call has been interrupted before
+            return
+        try:
+            lead()
+        except BaseException as error:
+            failed.append(error)
+        ended.append(kept)
+        all_left.release()
+
+    if threads == 1:
+        work(0, _barrier())
+    else:
+        try:  # threading.Thread neither starts nor is joined rightly if it is interrupted
+            _thread.start_new_thread(leader, ())
+        except BaseException as error:
+            (failed if isinstance(error, RuntimeError) else interrupts).append(error)
+            try:
+                ended.append(turn.pop())
+            except IndexError:  # it has begun
+                pass
+        while not ended:
+            try:
+                all_left.acquire()
+            except BaseException as error:
+                interrupts.append(error)
+    if interrupts:
+        raise interrupts[0]
+    if failed:
+        error = min(failed, key=lambda e: (isinstance(e, Exception), isinstance(e, threading.BrokenBarrierError)))
+        if isinstance(error, RuntimeError) and not isinstance(error, threading.BrokenBarrierError):
+            error = Error(f"posenc: attend: threads must be as many as can be started, got {threads} ({error})")
+        raise error from None
 
 
 def profile(f, distances, rho=1.0):
