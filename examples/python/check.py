@@ -18,6 +18,7 @@ import time
 import unittest
 import unittest.mock
 import warnings
+import weakref
 
 import numpy
 
@@ -533,6 +534,90 @@ class Sizes(unittest.TestCase):
                     lambda: posenc.StepHeads(self.q, cache=cache)):
             with self.assertRaisesRegex(posenc.Error, r"memory must be a contiguous array of uint8 \[1, 1536\], got uint8 \[1, 100\]"):
                 use()
+
+
+class Fixed(unittest.TestCase):
+    """What sizes and addresses of C hang on does not change behind its back."""
+
+    def setUp(self):
+        self.x = numpy.random.default_rng(11).standard_normal((3, 4, 32)).astype(numpy.float32)
+
+    def test_memory_that_is_replaced_after_step_heads_is_what_a_step_uses(self):
+        f, cache = posenc.frequencies(rotary_dim=32, base=100), posenc.Cache("f32", 1, 3, 4, 32)
+        to, before = posenc.StepHeads(self.x, cache=cache), cache.memory
+        moved, read = posenc.StepHeads(cache), numpy.empty_like(self.x)
+        reads = posenc.StepHeads(cache, out=read)
+        cache.memory = numpy.zeros_like(before)
+        posenc.write_step(values=to)
+        self.assertTrue((before == 0).all() and (posenc.read_cache(cache) == self.x).all())
+        cache.memory = cache.memory.copy()
+        posenc.write_step(values=reads)
+        self.assertTrue((read == self.x).all())
+        posenc.write_step(f.rows([3, 3, 3]), keys=moved)
+        numpy.testing.assert_allclose(posenc.read_cache(cache), rotated(self.x, f.inv_freq, [3, 3, 3], "halves", 0), 0, 1e-6)
+
+    def test_memory_that_is_replaced_is_freed_once_no_step_uses_it(self):
+        cache = posenc.Cache("f32", 1, 3, 4, 32)
+        to, freed = posenc.StepHeads(self.x, cache=cache), weakref.ref(cache.memory)
+        cache.memory = numpy.zeros_like(cache.memory)
+        self.assertIsNotNone(freed())  # its address has been taken
+        posenc.write_step(values=to)
+        self.assertIsNone(freed())
+
+    def test_memory_that_is_replaced_must_fit(self):
+        cache, fixed = posenc.Cache("f32", 1, 3, 4, 32), numpy.zeros((1, 1536), numpy.uint8)
+        fixed.flags.writeable = False
+        to, read = posenc.StepHeads(self.x, cache=cache), posenc.StepHeads(cache, out=self.x.copy())
+        before = cache.memory
+        for memory, sentence in ((before[:, :100], "memory must be .* .1, 1536., got uint8 .1, 100."),
+                                 (None, "memory must be .* got None"), (fixed, "what is written must be writeable")):
+            cache.memory = memory
+            with self.assertRaisesRegex(posenc.Error, sentence):
+                posenc.write_step(values=to)
+            self.assertTrue((before == 0).all())
+        posenc.write_step(values=read)  # which writes no cache
+
+    def test_attributes_cannot_be_set(self):
+        f = posenc.frequencies(MODELS / "qwen2-vl-7b.json")
+        for thing, names in (
+                (f, [name[1:] for name in vars(f) if name not in ("_handle", "_makers", "_pairs")]),
+                (posenc.Cache("f32", 1, 3, 4, 32), ("format", "pages", "page_tokens", "heads", "head_dim", "layout", "scale", "inverse")),
+                (posenc.StepHeads(self.x), ("tokens",)), (posenc.Cells(self.x), ("array", "bits", "slopes"))):
+            for name in names:
+                with self.subTest(name):
+                    before = getattr(thing, name)
+                    with self.assertRaises(AttributeError):
+                        setattr(thing, name, before)
+            self.assertEqual([name for name in vars(thing) if name[0] != "_"], ["memory"] if isinstance(thing, posenc.Cache) else [])
+
+    def test_arrays_cannot_be_changed(self):
+        f = posenc.frequencies(rotary_dim=128, base=100).on_axes("contiguous", [32, 32])
+        rows = f.rows([7])
+        for array in (lambda: f.inv_freq, lambda: f.axis_of_pair):
+            with self.assertRaises(ValueError):
+                array()[0] = 1
+            with self.assertRaises(ValueError):
+                array().flags.writeable = True
+            array().shape = (1, 64)
+            with self.assertRaises(ValueError):
+                array().resize(2, refcheck=False)
+        self.assertTrue((f.rows([7]) == rows).all())
+        self.assertEqual((f.inv_freq.shape, f.axis_of_pair.shape), ((64,), (64,)))
+        bias = numpy.zeros((1, 1, 3), numpy.float32)
+        cells = posenc.Cells(bias)
+        for array in (bias, cells.array):
+            array.dtype = numpy.uint8
+        self.assertEqual((cells.array.dtype, cells.array.shape), (numpy.float32, (1, 1, 3)))
+        self.assertTrue((posenc.attend(self.x[:1], self.x, self.x, bias=cells) == posenc.attend(self.x[:1], self.x, self.x)).all())
+
+    def test_sizes_of_caches_fit(self):
+        for sizes in ((2**62, 1, 1), (1, 2**62, 4), (1, 1, 2**62), (2**31, 2**31, 1), (2**62, 2, 0), (2**40, 2**40, 0), (0, 2**40, 2**40)):
+            for format in ("f32", "q8_0"):
+                for memory in (None, numpy.zeros((1, 1), numpy.uint8)):
+                    with self.subTest(sizes), self.assertRaisesRegex(
+                            posenc.Error, r"^posenc: Cache: pages, page_tokens and heads must make fewer than 2\^63 tokens and bytes, got "
+                            + re.escape(str(list(sizes))) + "$"):
+                        posenc.Cache(format, *sizes, 32, memory=memory)
 
 
 class Tensor:  # as PyTorch calls it
@@ -1051,6 +1136,11 @@ class Errors(unittest.TestCase):
             file = pathlib.Path(folder) / "c.json"
             file.write_text('{"model_type": "llamb"}')
             with self.assertRaisesRegex(posenc.Error, "must be one that is known, got the string .llamb.$"):
+                posenc.frequencies(file)
+
+    def test_name_files_of_any_bytes(self):
+        for file in (b"/no/such/\xff.json", "/no/such/\udcff.json", b"/no/such/\xe9\n.gguf"):
+            with self.subTest(file), self.assertRaisesRegex(posenc.Error, r"/no/such/.x(ff|e9)"):
                 posenc.frequencies(file)
 
     def overlapping(self, rows):

@@ -303,6 +303,11 @@ def _of(where, name, wanted, value):
     return value
 
 
+def _fixed(name):
+    """An attribute that sizes and addresses of C hang on: it cannot be set."""
+    return property(operator.attrgetter("_" + name))
+
+
 def _first_dim(where, first_dim, head_dim):
     """Counted from the end if negative. C refuses heads without dims."""
     if first_dim.__class__ is int and 0 <= first_dim < head_dim:
@@ -428,26 +433,35 @@ class Frequencies:
         self._handle, self._makers = handle, {}
         factor = _double()
         pairs = _library().posenc1_frequencies_read(handle, None, ctypes.byref(factor))
-        self.inv_freq = numpy.empty(pairs)
-        _library().posenc1_frequencies_read(handle, self.inv_freq.ctypes.data, ctypes.byref(factor))
-        self.inv_freq.flags.writeable = False
-        self.attention_factor = factor.value
+        self._inv_freq = numpy.empty(pairs)
+        _library().posenc1_frequencies_read(handle, self._inv_freq.ctypes.data, ctypes.byref(factor))
+        self._inv_freq.flags.writeable = False
+        self._pairs, self._attention_factor = pairs, factor.value
         of_pair = numpy.empty(pairs, numpy.uintp)
-        self.axes = _library().posenc1_frequencies_axes(handle, of_pair.ctypes.data)
-        self.axis_of_pair = of_pair if self.axes > 1 else None
-        self.layout, self.first_dim = "halves", 0
-        self.window = self.ahead = self.chunk = self.both_ways = None
-        self.cap, self.sinks, self.key_bias_is_separable = 0.0, False, None
-        self.head_dim, self.softmax_factor = 2 * pairs, 1.0
+        self._axes = _library().posenc1_frequencies_axes(handle, of_pair.ctypes.data)
+        of_pair.flags.writeable = False
+        self._axis_of_pair = of_pair if self._axes > 1 else None
+        self._layout, self._first_dim = "halves", 0
+        self._window = self._ahead = self._chunk = self._both_ways = None
+        self._cap, self._sinks, self._key_bias_is_separable = 0.0, False, None
+        self._head_dim, self._softmax_factor = 2 * pairs, 1.0
         if layer is not None:
-            self.layout = "interleaved" if layer.layout else "halves"
-            self.first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
-            self.head_dim, self.softmax_factor = layer.head_dim, layer.softmax_factor
-            self.window, self.ahead = layer.window or None, layer.ahead or None
-            self.chunk, self.cap = layer.chunk or None, layer.cap
-            self.sinks, self.both_ways = bool(layer.sinks), _BOTH_WAYS[layer.both_ways]
+            self._layout = "interleaved" if layer.layout else "halves"
+            self._first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
+            self._head_dim, self._softmax_factor = layer.head_dim, layer.softmax_factor
+            self._window, self._ahead = layer.window or None, layer.ahead or None
+            self._chunk, self._cap = layer.chunk or None, layer.cap
+            self._sinks, self._both_ways = bool(layer.sinks), _BOTH_WAYS[layer.both_ways]
             if layer.key_bias_is_separable >= 0:
-                self.key_bias_is_separable = layer.key_bias_is_separable == 1
+                self._key_bias_is_separable = layer.key_bias_is_separable == 1
+
+    # Of an array a view, whose shape and type are its own.
+    inv_freq = property(lambda self: self._inv_freq.view())
+    axis_of_pair = property(lambda self: None if self._axis_of_pair is None else self._axis_of_pair.view())
+    attention_factor, axes, layout, first_dim, head_dim, softmax_factor, window, ahead, chunk, cap, sinks, both_ways, \
+        key_bias_is_separable = map(_fixed, (
+            "attention_factor", "axes", "layout", "first_dim", "head_dim", "softmax_factor", "window", "ahead", "chunk",
+            "cap", "sinks", "both_ways", "key_bias_is_separable"))
 
     def __del__(self):
         for maker in getattr(self, "_makers", {}).values():
@@ -466,7 +480,7 @@ class Frequencies:
 
     def __repr__(self):
         axes = f" on {self.axes} axes" if self.axes > 1 else ""
-        return f"<posenc.Frequencies: {len(self.inv_freq)} pairs{axes}, {self.layout}>"
+        return f"<posenc.Frequencies: {self._pairs} pairs{axes}, {self.layout}>"
 
     def on_axes(self, axes, numbers):
         """The same frequencies, where each pair rotates by an axis of its own. axes: by_pair, where
@@ -483,7 +497,7 @@ class Frequencies:
     def _like(self, handle):
         other = Frequencies(handle)
         vars(other).update({name: value for name, value in vars(self).items()
-                            if name not in ("_handle", "_makers", "axes", "axis_of_pair")})
+                            if name not in ("_handle", "_makers", "_axes", "_axis_of_pair")})
         return other
 
     def rows(self, positions, dtype=numpy.float32, table_range=0):
@@ -500,8 +514,8 @@ class Frequencies:
             type = None
         if type is None:
             raise Error(f"posenc: {where}: dtype must be float32 or float64, got {_shown(dtype)}")
-        given = _positions(where, positions, self.axes, name)
-        result = numpy.empty((given.shape[1], 2, len(self.inv_freq)), dtype)
+        given = _positions(where, positions, self._axes, name)
+        result = numpy.empty((given.shape[1], 2, self._pairs), dtype)
         fractional = given.dtype == numpy.float64
         _call("posenc1_write_fractional_rows" if fractional else "posenc1_write_rows", self._maker(table_range),
               given.ctypes.data, None, given.shape[1], type, result.ctypes.data)
@@ -675,33 +689,41 @@ class Cache:
     def __init__(self, format, pages, page_tokens, heads, head_dim, *, layout="halves", scale=0.0,
                  inverse=0.0, memory=None):
         where = "Cache"
-        self._format, self._head_dim, self.layout = format, _count(where, "head_dim", head_dim), layout
-        self.pages, self.page_tokens, self.heads = (_count(where, name, value) for name, value in (
+        self._format, self._head_dim, self._layout = format, _count(where, "head_dim", head_dim), layout
+        self._pages, self._page_tokens, self._heads = (_count(where, name, value) for name, value in (
             ("pages", pages), ("page_tokens", page_tokens), ("heads", heads)))
         self._head_bytes = sum(format_bytes(format, head_dim))
-        self.scale, self.inverse = _real(where, "scale", scale), _real(where, "inverse", inverse)
+        self._scale, self._inverse = _real(where, "scale", scale), _real(where, "inverse", inverse)
         _named(where, "layout", _LAYOUTS, layout)
-        shape = self.pages, self.page_tokens * self.heads * self._head_bytes
-        self.memory = numpy.zeros(shape, numpy.uint8) if memory is None else memory
-        self._described(where, None, None)
+        self._shape = self._pages, self._page_tokens * self._heads * self._head_bytes
+        if max(self._pages * self._page_tokens, self._pages * self._shape[1], self._shape[1]) >= 2**63:
+            raise Error(f"posenc: {where}: pages, page_tokens and heads must make fewer than 2^63 tokens and bytes, got "
+                        f"{[pages, page_tokens, heads]}")
+        self.memory = numpy.zeros(self._shape, numpy.uint8) if memory is None else memory
+        self._bytes(where)
 
-    format = property(lambda self: self._format)
-    head_dim = property(lambda self: self._head_dim)
+    format, pages, page_tokens, heads, head_dim, layout, scale, inverse = map(_fixed, (
+        "format", "pages", "page_tokens", "heads", "head_dim", "layout", "scale", "inverse"))
 
-    def _described(self, where, name, slots):
-        """For a call, and the slots, which must outlive it."""
-        given, shape = self.memory, (self.pages, self.page_tokens * self.heads * self._head_bytes)
+    def _bytes(self, where):
+        """Memory, which may have been replaced since."""
+        given, shape = self.memory, self._shape
         if given.__class__ is not numpy.ndarray:
             _require_unmasked(where, "memory", given)
         if not isinstance(given, numpy.ndarray) or given.dtype != numpy.uint8 or given.shape != shape \
                 or not given.flags.c_contiguous:
             raise Error(f"posenc: {where}: memory must be a contiguous array of uint8 {list(shape)}, got {_type_of(given)}")
+        return given
+
+    def _described(self, where, name, slots):
+        """For a call, the slots and the memory, which must outlive it."""
+        memory = self._bytes(where)
         if slots is not None:
             slots = _int64s(where, name, slots)
-        return _Cache(data=given.ctypes.data, format=_FORMATS[self._format],
-                      layout=_LAYOUTS[self.layout], pages=self.pages, page_tokens=self.page_tokens,
+        return _Cache(data=memory.ctypes.data, format=_FORMATS[self._format],
+                      layout=_LAYOUTS[self._layout], pages=self._pages, page_tokens=self._page_tokens,
                       slots=slots.ctypes.data if slots is not None and slots.size else None,
-                      scale=self.scale, inverse=self.inverse), slots
+                      scale=self._scale, inverse=self._inverse), slots, memory
 
 
 class StepHeads:
@@ -728,12 +750,13 @@ class StepHeads:
             if value is not None and not read:
                 raise Error(f"posenc: {where}: {name} must not be given without {reader}, got {_shown(value)}")
         layout = source.layout if is_cache else "halves" if layout is None else layout
-        self._kept = [source, out, cache, weight]
+        self._kept, self._caches = [source, out, weight], []
         if is_cache:
-            h.from_cache, slots_of_source = source._described(where, "source_slots", source_slots)
+            h.from_cache, slots_of_source, target = source._described(where, "source_slots", source_slots)
             tokens = source.pages * source.page_tokens if slots_of_source is None else len(slots_of_source)
-            shape, target = (tokens, source.heads, source.head_dim), source.memory
+            shape, writes = (tokens, source.heads, source.head_dim), out is None and cache is None
             self._kept.append(slots_of_source)
+            self._caches.append((source, h.from_cache, writes, target))
         else:
             view, h.from_ = _heads(source, type, layout, "source", where)
             if view.shape[0] != 1:
@@ -747,16 +770,16 @@ class StepHeads:
             if written.shape[1:] != shape or written.shape[0] != 1:
                 raise Error(f"posenc: {where}: out must have the shape {list(shape)}, got {list(out.shape)}")
         if cache is not None:
-            h.to_cache, kept = _of(where, "cache", Cache, cache)._described(where, "slots", slots)
+            h.to_cache, kept, memory = _of(where, "cache", Cache, cache)._described(where, "slots", slots)
             if (cache.heads, cache.head_dim) != shape[1:] or (kept is not None and len(kept) != shape[0]):
                 raise Error(f"posenc: {where}: cache and slots must have {list(shape)} tokens, heads and head_dim, "
                             f"got {[shape[0] if kept is None else len(kept), cache.heads, cache.head_dim]}")
-            self._kept.append(kept), targets.append(cache.memory)
+            self._kept.append(kept), targets.append(memory), self._caches.append((cache, h.to_cache, True, memory))
         for array in targets or (target,):
             if array.flags.writeable:
                 continue
             raise Error(f"posenc: {where}: what is written must be writeable")
-        self.tokens, h.heads, h.head_dim = shape
+        self._tokens, h.heads, h.head_dim = shape
         h.first_dim = _first_dim(where, first_dim, h.head_dim)
         h.norm = _Norm(_real(where, "eps", eps), _named(where, "norm", _NORMS, norm), _flag(where, "after", after),
                        _named(where, "eps_place", _EPS_PLACES, eps_place), None, 0, _flag(where, "plus_one", plus_one))
@@ -769,6 +792,20 @@ class StepHeads:
         h.hadamard, h.from_hadamard = _block(where, hadamard), _block(where, from_hadamard)
         self._heads = h
 
+    tokens = _fixed("tokens")
+
+    def _described(self, where):
+        """For a call; memory of caches may have been replaced since."""
+        for i, (cache, described, writes, memory) in enumerate(self._caches):
+            if cache.memory is not memory:
+                given = cache._bytes(where)
+                if given.shape != memory.shape:
+                    raise Error(f"posenc: {where}: memory must stay uint8 {list(memory.shape)}, got {_type_of(given)}")
+                if writes and not given.flags.writeable:
+                    raise Error(f"posenc: {where}: what is written must be writeable")
+                described.data, self._caches[i] = given.ctypes.data, (cache, described, writes, given)
+        return self._heads
+
 
 def write_step(rows=None, *, queries=None, keys=None, values=None):
     """Norm, rotation, scale, rounding and the write to caches of a layer's StepHeads, in one pass;
@@ -778,8 +815,8 @@ def write_step(rows=None, *, queries=None, keys=None, values=None):
         raise Error(f"posenc: {where}: rows must not be given without queries or keys")
     for name, one in (("queries", queries), ("keys", keys), ("values", values)):
         if one is not None:
-            setattr(step, name, _of(where, name, StepHeads, one)._heads)
-            tokens.add(one.tokens)
+            setattr(step, name, _of(where, name, StepHeads, one)._described(where))
+            tokens.add(one._tokens)
     if queries is not None or keys is not None:
         rows = _rows(where, rows, numpy.float32)
         step.cos_sin, step.pairs = rows.ctypes.data, rows.shape[2]
@@ -792,7 +829,7 @@ def write_step(rows=None, *, queries=None, keys=None, values=None):
 
 def read_cache(cache, slots=None):
     """The heads of a Cache as float32 [tokens, heads, head_dim]; 0 where a slot is negative."""
-    described, slots = _of("read_cache", "cache", Cache, cache)._described("read_cache", "slots", slots)
+    described, slots, memory = _of("read_cache", "cache", Cache, cache)._described("read_cache", "slots", slots)
     tokens = cache.pages * cache.page_tokens if slots is None else len(slots)
     result = numpy.zeros((tokens, cache.heads, cache.head_dim), numpy.float32)
     if result.size:
@@ -812,36 +849,39 @@ class Cells:
         self._set("Cells", "array", array, bits, slopes, type)
 
     def _set(self, where, called, array, bits=False, slopes=None, type=None):
-        self.array, self.bits, self.slopes = _array(where, called, array), _flag(where, "bits", bits), slopes
+        self._array, self._bits, self._slopes = _array(where, called, array).view(), _flag(where, "bits", bits), slopes
         _named(where, "type", {None: 0, "bf16": 0}, type)
-        kind = self.array.dtype.kind + str(self.array.dtype.itemsize)
-        name = {"b1": "b", "u1": "bits" if self.bits else "b", "f2": "f2", "f4": "f4", "f8": "f8"}.get(kind)
+        kind = self._array.dtype.kind + str(self._array.dtype.itemsize)
+        name = {"b1": "b", "u1": "bits" if self._bits else "b", "f2": "f2", "f4": "f4", "f8": "f8"}.get(kind)
         name = "bf16" if kind == "u2" and type else name
-        if name is None or (self.bits and name != "bits") or (type and name != type) or not self.array.dtype.isnative or not 1 <= self.array.ndim <= 4:
+        if name is None or (self._bits and name != "bits") or (type and name != type) or not self._array.dtype.isnative or not 1 <= self._array.ndim <= 4:
             raise Error(f"posenc: {where}: {called} must be bool, uint8, float16, float32, float64, or uint16 with "
-                        f"type='bf16', of 1 to 4 axes, got {_type_of(self.array)} and type={type!r}")
+                        f"type='bf16', of 1 to 4 axes, got {_type_of(self._array)} and type={type!r}")
         self._type = _CELLS[name]
         return self
 
+    array = property(lambda self: self._array.view())
+    bits, slopes = map(_fixed, ("bits", "slopes"))
+
     def _of_each(self, where, name, shape, kept):
         """The cells of each sequence. shape: batches, heads, queries, keys."""
-        array = self.array.reshape((1,) * (4 - self.array.ndim) + self.array.shape)
-        keys = (shape[3] + 7) // 8 if self.bits else shape[3]
+        array = self._array.reshape((1,) * (4 - self._array.ndim) + self._array.shape)
+        keys = (shape[3] + 7) // 8 if self._bits else shape[3]
         if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] < keys:
             raise Error(f"posenc: {where}: {name} must be cells [batches, heads, queries, keys] {list(shape)}, or 1 in "
-                        f"place of the first three, got {list(self.array.shape)}")
-        if self.array.size and (array.strides[3] == 0 or any(stride % array.itemsize for stride in array.strides)
-                                or (self.bits and array.strides[3] != 1) or array.ctypes.data % array.itemsize):
+                        f"place of the first three, got {list(self._array.shape)}")
+        if self._array.size and (array.strides[3] == 0 or any(stride % array.itemsize for stride in array.strides)
+                                or (self._bits and array.strides[3] != 1) or array.ctypes.data % array.itemsize):
             array = numpy.ascontiguousarray(array) if array.flags.aligned else array.copy()
-        slopes = _address(where, f"slopes of {name}", self.slopes, shape[1], kept)
+        slopes = _address(where, f"slopes of {name}", self._slopes, shape[1], kept)
         kept.append(array)
         batch, head, query, key = array.strides
-        if not self.array.size:
+        if not self._array.size:
             return [_Cells() for _ in range(shape[0])]
         one_row, one_head = array.shape[2] == 1 or query == 0, array.shape[1] == 1 or head == 0
         return [_Cells(array.ctypes.data + (i * batch if array.shape[0] > 1 else 0), self._type, one_row,
                        1 if one_head else shape[1], 0 if one_row else query, 0 if one_head else head,
-                       0 if self.bits else key, slopes) for i in range(shape[0])]
+                       0 if self._bits else key, slopes) for i in range(shape[0])]
 
 
 def _of_sequences(where, name, values, batches, count=None):
@@ -864,7 +904,8 @@ def _source(where, name, source, slots, slots_name, batches, layout, kept):
         slots = _of_sequences(where, slots_name, slots, batches)
         kept.append(slots)
         tokens = source.pages * source.page_tokens if slots is None else slots.shape[1]
-        one = source._described(where, name, None)[0]
+        one, _, memory = source._described(where, name, None)
+        kept.append(memory)
         each = [_Cache.from_buffer_copy(one) for _ in range(batches)]
         for i, one in enumerate(each):
             one.slots = slots[i].ctypes.data if slots is not None and slots.size else None
@@ -1154,4 +1195,4 @@ def profile(f, distances, rho=1.0):
     if not numpy.isfinite(rho):
         raise Error(f"posenc: {where}: rho must be finite, got {rho}")
     rotated = 2 * f.attention_factor * rows[:, 0].sum(axis=1)
-    return f.softmax_factor * rho * (rotated + f.head_dim - 2 * len(f.inv_freq)) / numpy.sqrt(f.head_dim)
+    return f.softmax_factor * rho * (rotated + f.head_dim - 2 * f._pairs) / numpy.sqrt(f.head_dim)
