@@ -620,6 +620,98 @@ class Fixed(unittest.TestCase):
                         posenc.Cache(format, *sizes, 32, memory=memory)
 
 
+class Overlap(unittest.TestCase):
+    """What is read does not lie in what is written; side by side is right."""
+
+    def setUp(self):
+        self.f = posenc.frequencies(rotary_dim=32, base=100)
+        self.rows = self.f.rows([1, 2, 3])
+        self.x = numpy.random.default_rng(12).standard_normal((3, 4, 32)).astype(numpy.float32)
+        self.memory = numpy.zeros(2000, numpy.int64)
+
+    def placed(self, array, first=0):
+        """The array at a byte of memory."""
+        there = self.memory.view(numpy.uint8)[first:first + array.nbytes].view(array.dtype).reshape(array.shape)
+        there[...] = array
+        return there
+
+    def refused(self, name, call):
+        before = self.memory.copy()
+        with self.subTest(name), self.assertRaisesRegex(posenc.Error, rf"^posenc: \w+: {re.escape(name)} must not overlap what is written$"):
+            call()
+        self.assertTrue((self.memory == before).all())
+
+    def test_of_rotate(self):
+        rotate, weight = posenc.rotate, numpy.arange(1, 33, dtype=numpy.float32)
+        wanted = rotate(self.x.copy(), self.rows, eps=1, weight=weight)
+        for first in (4, 8, self.rows.nbytes - 4):
+            out, rows = self.placed(self.x, first), self.placed(self.rows)
+            self.refused("rows", lambda: rotate(self.x, rows, out=out))
+            self.refused("rows", lambda: rotate(out, rows))
+        out, place = self.placed(self.x, 64), self.placed(weight)
+        self.refused("weight", lambda: rotate(self.x, self.rows, out=out, eps=1, weight=place))
+        out, rows = self.placed(self.x, self.rows.nbytes), self.placed(self.rows)
+        self.assertTrue((rotate(self.x, rows, out=out, eps=1, weight=weight) == wanted).all())
+        whole = numpy.zeros((3, 2, 16 + 128), numpy.float32)  # rows beside heads, token by token
+        whole[..., :16] = self.rows
+        out = whole[:, 0, 16:].reshape(3, 4, 32)
+        self.assertTrue(numpy.shares_memory(out, whole))
+        self.assertTrue((rotate(self.x, whole[..., :16], out=out, eps=1, weight=weight) == wanted).all())
+
+    def test_of_a_step(self):
+        weight, slots = numpy.ones(32, numpy.float32), numpy.arange(3)
+        for name in ("rows", "weight", "slots", "source_slots"):
+            for target in ("out", "in place", "cache"):
+                for of in ("the same", "another"):
+                    with self.subTest(f"{name} {target} {of}"):
+                        array = {"rows": self.rows, "weight": weight}.get(name, slots)
+                        there = self.placed(self.x, 16)
+                        cache = posenc.Cache("f32", 1, 3, 4, 32, memory=self.memory.view(numpy.uint8)[16:16 + self.x.nbytes].reshape(1, -1))
+                        array = self.placed(array)
+                        rows, given = (array, {}) if name == "rows" else (self.rows, {name: array})
+                        if name == "weight":
+                            given["eps"] = 1
+                        if name == "slots":
+                            given["cache"] = posenc.Cache("f32", 1, 3, 4, 32)
+                        source = posenc.Cache("f32", 1, 3, 4, 32) if name == "source_slots" else self.x.copy()
+                        to = {"out": {"out": there}, "in place": {}, "cache": {"cache": cache}}[target]
+                        if of == "the same":
+                            if target == "in place" and name in ("slots", "source_slots"):
+                                continue
+                            keys = posenc.StepHeads(there if target == "in place" else source, **{**given, **to})
+                            self.refused(name, lambda: posenc.write_step(rows, keys=keys))
+                        else:
+                            queries = posenc.StepHeads(there if target == "in place" else self.x, **to)
+                            keys = posenc.StepHeads(source, **given)
+                            self.refused(name, lambda: posenc.write_step(rows, queries=queries, keys=keys))
+
+    def test_of_attend(self):
+        k, q = numpy.ones((11, 4, 32), numpy.float32), numpy.ones((2, 3, 4, 32), numpy.float32)
+        made = {"queries": self.x, "keys": k, "values": k, "mask": numpy.ones((3, 11), bool),
+                "bias": numpy.zeros((3, 11)), "sinks": numpy.zeros(4), "slopes": numpy.zeros(4),
+                "profiles[0]": numpy.zeros((2, 8), numpy.float32), "profiles[1]": numpy.zeros((3, 4, 2), numpy.float32),
+                "scales of temperature": numpy.ones(4), "slopes of bias": numpy.ones(4)}
+        for name, array in made.items():
+            out, array = self.placed(self.x, 24), self.placed(array)
+            given = {"profiles[0]": {"profiles": (array, made["profiles[1]"])}, "profiles[1]": {"profiles": (made["profiles[0]"], array)},
+                     "scales of temperature": {"temperature": {"rule": "ssmax", "scales": array}}, "slopes of bias": {"bias": posenc.Cells(made["bias"], slopes=array)}}.get(name, {name: array})
+            self.refused(name, lambda: posenc.attend(**{"queries": self.x, "keys": k, "values": k, "out": out, **given}))
+        wanted = posenc.attend(self.x, k, k, slots=range(11), query_positions=[3, 4, 5])
+        for given in ({"slots": self.placed(numpy.arange(11))}, {"query_positions": self.placed(numpy.array([3, 4, 5]))}):  # are copied
+            out = self.memory.view(numpy.float32)[:self.x.size].reshape(self.x.shape)
+            self.assertTrue((posenc.attend(self.x, k, k, **given, out=out) == wanted).all())
+        out = self.placed(q)
+        for name in ("keys", "values"):  # of another sequence
+            place = self.memory.view(numpy.float32)[384:384 + 2 * 3 * 128].reshape(2, 3, 4, 32)
+            self.refused(name, lambda: posenc.attend(**{"queries": q, "keys": q.copy(), "values": q.copy(), name: place, "out": out}))
+        memory = self.memory.view(numpy.uint8)[8:8 + 11 * 512].reshape(1, -1)
+        self.refused("keys", lambda: posenc.attend(self.x, posenc.Cache("f32", 1, 11, 4, 32, memory=memory), k, out=out[0]))
+        both = numpy.zeros((3, 8, 32), numpy.float32)  # side by side in each token
+        both[:, :4] = self.x
+        posenc.attend(both[:, :4], k, k, out=both[:, 4:])
+        self.assertTrue((both[:, 4:] == posenc.attend(self.x, k, k)).all())
+
+
 class Tensor:  # as PyTorch calls it
     __module__ = "torch"
 

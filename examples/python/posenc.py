@@ -382,9 +382,9 @@ def _numbers(where, name, values, shape, dtype=numpy.float64):
 
 
 def _address(where, name, values, heads, kept):
-    """That of a number for each head, which is kept; None if there are none."""
-    kept.append(_numbers(where, name, values, (heads,)))
-    return None if kept[-1] is None else kept[-1].ctypes.data
+    """That of a number for each head, which is kept with its name; None if there are none."""
+    kept.append((name, _numbers(where, name, values, (heads,))))
+    return None if kept[-1][1] is None else kept[-1][1].ctypes.data
 
 
 def _int64s(where, name, values, axis="tokens"):
@@ -417,6 +417,16 @@ def _rows(where, rows, dtype):
         raise Error(f"posenc: {where}: rows must be {numpy.dtype(dtype)} [tokens, 2, pairs], got "
                     f"{'None' if rows is None else _type_of(given)}")
     return _for_c(given, dtype)
+
+
+def _require_apart(where, written, read):
+    """C does not look whether rows, slots, weights and the like lie in what it writes. read: names and arrays."""
+    for to in written:
+        for name, array in read:
+            if array is None or (array.base is None and to.base is None and array is not to):
+                continue
+            if numpy.may_share_memory(to, array, 10**6):
+                raise Error(f"posenc: {where}: {name} must not overlap what is written")
 
 
 # ---- Frequencies and rows
@@ -644,6 +654,7 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     batches, tokens, heads, head_dim = view.shape
     weight = _numbers("rotate", "weight", weight, (head_dim,), real)
     eps, scale = _real("rotate", "eps", eps), _real("rotate", "scale", scale)
+    _require_apart("rotate", (target,), (("rows", rows), ("weight", weight)))
     if view.size:
         _call("posenc1_rotate", ctypes.byref(_Rotation(
             from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,
@@ -750,12 +761,12 @@ class StepHeads:
             if value is not None and not read:
                 raise Error(f"posenc: {where}: {name} must not be given without {reader}, got {_shown(value)}")
         layout = source.layout if is_cache else "halves" if layout is None else layout
-        self._kept, self._caches = [source, out, weight], []
+        self._kept, self._caches, self._read = [source, out], [], []
         if is_cache:
             h.from_cache, slots_of_source, target = source._described(where, "source_slots", source_slots)
             tokens = source.pages * source.page_tokens if slots_of_source is None else len(slots_of_source)
             shape, writes = (tokens, source.heads, source.head_dim), out is None and cache is None
-            self._kept.append(slots_of_source)
+            self._read.append(("source_slots", slots_of_source))
             self._caches.append((source, h.from_cache, writes, target))
         else:
             view, h.from_ = _heads(source, type, layout, "source", where)
@@ -774,7 +785,7 @@ class StepHeads:
             if (cache.heads, cache.head_dim) != shape[1:] or (kept is not None and len(kept) != shape[0]):
                 raise Error(f"posenc: {where}: cache and slots must have {list(shape)} tokens, heads and head_dim, "
                             f"got {[shape[0] if kept is None else len(kept), cache.heads, cache.head_dim]}")
-            self._kept.append(kept), targets.append(memory), self._caches.append((cache, h.to_cache, True, memory))
+            self._read.append(("slots", kept)), targets.append(memory), self._caches.append((cache, h.to_cache, True, memory))
         for array in targets or (target,):
             if array.flags.writeable:
                 continue
@@ -785,12 +796,13 @@ class StepHeads:
                        _named(where, "eps_place", _EPS_PLACES, eps_place), None, 0, _flag(where, "plus_one", plus_one))
         weight = _numbers(where, "weight", weight, (h.head_dim,), numpy.float32)
         if weight is not None:
-            self._kept.append(weight)
+            self._read.append(("weight", weight))
             h.norm.weight = weight.ctypes.data
         h.scale, h.rounding = _real(where, "scale", scale), _named(where, "rounding", _ROUNDINGS, rounding)
         h.rounded_type = _TYPES["bf16"]
         h.hadamard, h.from_hadamard = _block(where, hadamard), _block(where, from_hadamard)
-        self._heads = h
+        self._heads, self._written = h, [array for array in targets or (target,)
+                                         if not any(array is memory for _, _, _, memory in self._caches)]
 
     tokens = _fixed("tokens")
 
@@ -810,20 +822,25 @@ class StepHeads:
 def write_step(rows=None, *, queries=None, keys=None, values=None):
     """Norm, rotation, scale, rounding and the write to caches of a layer's StepHeads, in one pass;
     values are not rotated. rows: float32 [tokens, 2, pairs]; not needed for values alone."""
-    where, step, tokens = "write_step", _Step(), set()
+    where, step, tokens, written, read = "write_step", _Step(), set(), [], []
     if rows is not None and queries is None and keys is None:
         raise Error(f"posenc: {where}: rows must not be given without queries or keys")
     for name, one in (("queries", queries), ("keys", keys), ("values", values)):
         if one is not None:
             setattr(step, name, _of(where, name, StepHeads, one)._described(where))
             tokens.add(one._tokens)
+            written += one._written
+            written += [memory for _, _, writes, memory in one._caches if writes]
+            read += one._read
     if queries is not None or keys is not None:
         rows = _rows(where, rows, numpy.float32)
         step.cos_sin, step.pairs = rows.ctypes.data, rows.shape[2]
         tokens.add(len(rows))
+        read.append(("rows", rows))
     if len(tokens) > 1:
         raise Error(f"posenc: {where}: rows, queries, keys and values must have the same tokens, got {sorted(tokens)}")
     step.tokens = tokens.pop() if tokens else 0
+    _require_apart(where, written, read)
     _call("posenc1_write_step", ctypes.byref(step), 0, 1)
 
 
@@ -874,7 +891,7 @@ class Cells:
                                 or (self._bits and array.strides[3] != 1) or array.ctypes.data % array.itemsize):
             array = numpy.ascontiguousarray(array) if array.flags.aligned else array.copy()
         slopes = _address(where, f"slopes of {name}", self._slopes, shape[1], kept)
-        kept.append(array)
+        kept.append((name, array))
         batch, head, query, key = array.strides
         if not self._array.size:
             return [_Cells() for _ in range(shape[0])]
@@ -902,10 +919,10 @@ def _source(where, name, source, slots, slots_name, batches, layout, kept):
     """What a sequence reads keys or values of: cache or heads, each; tokens, heads and head_dim."""
     if isinstance(source, Cache):
         slots = _of_sequences(where, slots_name, slots, batches)
-        kept.append(slots)
+        kept.append((slots_name, slots))
         tokens = source.pages * source.page_tokens if slots is None else slots.shape[1]
         one, _, memory = source._described(where, name, None)
-        kept.append(memory)
+        kept.append((name, memory))
         each = [_Cache.from_buffer_copy(one) for _ in range(batches)]
         for i, one in enumerate(each):
             one.slots = slots[i].ctypes.data if slots is not None and slots.size else None
@@ -924,9 +941,10 @@ def _source(where, name, source, slots, slots_name, batches, layout, kept):
         one = _Heads.from_buffer_copy(described)
         one.data, one.batch_stride = view[i].ctypes.data, 0
         if slots is not None and tokens:  # a token that is there lies where it is
-            kept.append(numpy.where(slots[i] < 0, -1, numpy.arange(tokens)))
-            one.slots, one.pages, one.page_tokens = kept[-1].ctypes.data, 1, tokens
+            kept.append((slots_name, numpy.where(slots[i] < 0, -1, numpy.arange(tokens))))
+            one.slots, one.pages, one.page_tokens = kept[-1][1].ctypes.data, 1, tokens
         each.append(one)
+    kept.append((name, view))
     return None, each, view.shape[1:]
 
 
@@ -1062,6 +1080,8 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
                  where, name, (batches, heads, count, tokens), kept)
              for name, some in (("mask", mask), ("bias", bias))]
     sinks, slopes = (_address(where, name, given, heads, kept) for name, given in (("sinks", sinks), ("slopes", slopes)))
+    if out is not None:
+        _require_apart(where, (result,), (("queries", view), *kept, ("profiles[0]", bank), ("profiles[1]", side)))
     a, parts = (_Attention * batches)(), []
     for i, one in enumerate(a):
         one.queries, one.outputs = (_Heads.from_buffer_copy(x) for x in (of_queries, of_outputs))
