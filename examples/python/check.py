@@ -278,7 +278,7 @@ class Caches(unittest.TestCase):
         posenc.write_step(f.rows([3] * 6), keys=posenc.StepHeads(cache))
         numpy.testing.assert_allclose(posenc.read_cache(cache), rotated(x, f.inv_freq, [3] * 6, "halves", 0), 0, 1e-6)
         out = numpy.empty((6, 1, 64), numpy.uint16)
-        posenc.write_step(values=posenc.StepHeads(cache, out=out))
+        posenc.write_step(values=posenc.StepHeads(cache, out=out, type="bf16"))
         self.assertTrue((out == posenc.read_cache(cache).view(numpy.uint32) + 0x8000 >> 16).mean() > 0.99)
         self.assertEqual(posenc.format_bytes("q8_0", 128), (136, 0))
         self.assertEqual(posenc.format_bytes("deepseek_v4", 512), (576, 8))
@@ -311,7 +311,7 @@ class Caches(unittest.TestCase):
         f = posenc.frequencies(rotary_dim=64, base=100)
         rows, x, cache = f.rows([0, 1]), numpy.zeros((2, 1, 64), numpy.float32), posenc.Cache("f32", 1, 2, 1, 64)
         for sentence, wrong in {
-            "type must not be given without an array as source, got 'bf16'": lambda: posenc.StepHeads(cache, type="bf16"),
+            "type must not be given without an array as source, or uint16 as out, got 'bf16'": lambda: posenc.StepHeads(cache, type="bf16"),
             "layout must not be given without an array": lambda: posenc.StepHeads(cache, layout="halves"),
             "source_slots must not be given without a Cache": lambda: posenc.StepHeads(x, source_slots=[0, 1]),
             "slots must not be given without cache, got .0, 1.": lambda: posenc.StepHeads(x, slots=[0, 1]),
@@ -841,10 +841,8 @@ class Arguments(unittest.TestCase):
         for call, name in self.reals:
             for wrong in (None, "1", b"1", 1j, numpy.complex64(1), [1.0], {}, numpy.ones(1), 10**400, Tensor()):
                 self.refuses(call, name, wrong)
-            if name != "factor":  # a rule's may be a choice
-                for wrong in (True, numpy.bool_(True)):
-                    if name not in ("base", "rotary_dim") or wrong is not True:
-                        self.refuses(call, name, wrong)
+            for wrong in (True, False, numpy.bool_(True)):
+                self.refuses(call, name, wrong)
 
     def test_fit_where_they_are_floats(self):
         for call, name, right, converts in self.arrays:
@@ -852,6 +850,71 @@ class Arguments(unittest.TestCase):
                 wide = right.astype(float)
                 wide.flat[1] = 1e300
                 self.refuses(call, name, wide)
+
+    def test_in_lists_are_no_bools(self):
+        numbers = [(call, name, right) for call, name, right, converts in self.arrays if converts]
+        for call, name, right in numbers + self.integers:
+            for boolean in (True, numpy.bool_(False)):
+                wrong = right.astype(object)
+                wrong.flat[-1] = boolean
+                if right.size > 1:
+                    self.refuses(call, name, wrong.tolist())
+                    self.refuses(call, name, tuple(wrong.tolist()))
+
+    def test_of_uint16_are_bfloat16_where_the_type_says_so(self):
+        x = numpy.random.default_rng(13).standard_normal((3, 4, 32)).astype(numpy.float32)
+        words = (x.view(numpy.uint32) >> 16).astype(numpy.uint16)
+        cut, rows = (words.astype(numpy.uint32) << 16).view(numpy.float32), self.f.rows([1, 2, 3])
+        cache = lambda: posenc.Cache("f32", 1, 3, 4, 32)
+
+        def step(source, **given):
+            posenc.write_step(rows, keys=posenc.StepHeads(source, **given))
+
+        for name, call in {
+            "queries": lambda **t: posenc.attend(words, x, x, **t), "keys": lambda **t: posenc.attend(x, words, x, **t),
+            "values": lambda **t: posenc.attend(x, x, words, **t), "out": lambda **t: posenc.attend(x, x, x, out=words.copy(), **t),
+            "array": lambda **t: posenc.rotate(words.copy(), rows, **t), "source": lambda **t: step(words.copy(), **t),
+        }.items():
+            with self.subTest(name), self.assertRaisesRegex(
+                    posenc.Error, f"{name} must be float16, float32 or float64, or uint16 with type='bf16', got uint16 and type=None"):
+                call()
+            call(type="bf16")
+        for call in (lambda **t: posenc.rotate(x, rows, out=words.copy(), **t), lambda **t: step(x, out=words.copy(), **t),
+                     lambda **t: step(cache(), out=words.copy(), **t)):
+            with self.assertRaisesRegex(posenc.Error, "out must be .* uint16 with type='bf16', got uint16 and type=None"):
+                call()
+            call(type="bf16")
+        for call in (lambda **t: posenc.attend(x, x, x, **t), lambda **t: posenc.attend(x, cache(), cache(), **t),
+                     lambda **t: posenc.rotate(x.copy(), rows, **t), lambda **t: step(x.copy(), **t), lambda **t: step(cache(), **t)):
+            with self.assertRaisesRegex(posenc.Error, "type"):  # of nothing there
+                call(type="bf16")
+        mixed = posenc.attend(x, words, words, type="bf16")
+        self.assertTrue((mixed == posenc.attend(x, cut, cut)).all())
+        out = posenc.rotate(x, rows, out=numpy.zeros_like(words), type="bf16")
+        found = (out.astype(numpy.uint32) << 16).view(numpy.float32)
+        numpy.testing.assert_allclose(found, rotated(x, self.f.inv_freq, [1, 2, 3], "halves", 0), 2**-8, 1e-6)
+
+    def test_are_masks_of_the_keys(self):
+        q, k = numpy.ones((3, 4, 32), numpy.float32), numpy.ones((11, 2, 32), numpy.float32)
+        for wide in (numpy.ones((3, 12), bool), numpy.ones(16, bool), numpy.zeros((4, 3, 64), numpy.float16)):
+            for given in (wide, posenc.Cells(wide)):
+                for name in ("mask", "bias"):
+                    with self.assertRaisesRegex(posenc.Error, rf"{name} must be cells .*\[1, 4, 3, 11\].*, got {re.escape(str(list(wide.shape)))}"):
+                        posenc.attend(q, k, k, **{name: given})
+                    posenc.attend(q, k, k, **{name: wide[..., :11]})
+        for count, right in ((1, False), (2, True), (3, False)):
+            bits = posenc.Cells(numpy.full((3, count), 255, numpy.uint8), bits=True)
+            with contextlib.nullcontext() if right else self.assertRaisesRegex(posenc.Error, "mask must be cells"):
+                posenc.attend(q, k, k, mask=bits)
+
+    def test_are_choices_of_rules(self):
+        f, given = self.f, {"factor": 4, "original_length": 64}
+        yarn = lambda **more: posenc.frequencies(rule="yarn", of=f, **given, **more).inv_freq
+        self.assertTrue((yarn(truncate=True) == yarn()).all() and (yarn(truncate=False) != yarn()).any())
+        self.assertTrue((yarn(truncate=1) == yarn()).all() and (yarn(truncate=0) == yarn(truncate=False)).all())
+        for wrong in (2, 0.5, "no", None):
+            with self.assertRaisesRegex(posenc.Error, "truncate must be True or False"):
+                yarn(truncate=wrong)
 
     def test_are_integers(self):
         for call, name, right in self.integers:

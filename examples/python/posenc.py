@@ -340,12 +340,20 @@ def _require_unmasked(where, name, values):
         raise Error(f"posenc: {where}: {name} must not be masked, since the mask would be lost, got {_type_of(values)}")
 
 
+def _has_bool(values):
+    kinds = set(map(type, values))
+    return bool in kinds or numpy.bool_ in kinds or (
+        not kinds <= {int, float} and any(isinstance(some, (list, tuple)) and _has_bool(some) for some in values))
+
+
 def _array(where, name, values):
-    """As NumPy has it."""
+    """As NumPy has it, but that bools among numbers are none."""
     if values.__class__ is numpy.ndarray:
         return values
     try:
         given = numpy.asarray(values)
+        if isinstance(values, (list, tuple)) and given.dtype.kind in "iuf" and _has_bool(values):
+            raise Error(f"posenc: {where}: {name} must be numbers alone, got bools among them")
         if given.ndim == 1 and given.dtype.kind in "iu" and isinstance(values, list):
             return given  # a masked element would be NaN
         _require_unmasked(where, name, values)
@@ -574,8 +582,8 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
     listed = (_Parameter * len(parameters))()
     for parameter, (name, value) in zip(listed, parameters.items()):
         parameter.name = name.encode()
-        if isinstance(value, bool):  # of a rule that has a choice
-            parameter.number = value
+        if name == "truncate":  # the one choice of a rule
+            parameter.number = _flag(where, name, value)
         elif hasattr(value, "__len__") and not isinstance(value, str) and getattr(value, "ndim", 1):
             given = _numbers(where, name, value, ("count",))
             parameter.list, parameter.count = (_double * given.size)(*given), given.size
@@ -633,17 +641,26 @@ def _heads(array, type, layout, name, where="rotate", layout_name="layout"):
     return view, _Heads(view.ctypes.data, _TYPES[kind], layout, *strides)
 
 
+def _is_uint16(array):
+    return isinstance(array, numpy.ndarray) and array.dtype == numpy.uint16
+
+
+def _type_beside(type, array, *others):
+    """What `type` says of an array of a call; "bf16" says it of those of uint16."""
+    named = isinstance(type, str) and type == "bf16" and not _is_uint16(array)
+    return None if named and any(map(_is_uint16, others)) else type
+
+
 def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, eps=0.0, weight=None,
            scale=0.0):
     """Rotates queries or keys, [..., tokens, heads, head_dim] of any strides, by rows [tokens, 2,
-    pairs], in place or into `out`, and returns what was written. bfloat16 is uint16 with
-    type="bf16". first_dim: where the rotated 2 x pairs dims begin, from the end if negative. eps,
+    pairs], in place or into `out`, and returns what was written. bfloat16 is uint16, array, out or
+    both, with type="bf16". first_dim: where the rotated 2 x pairs dims begin, from the end if negative. eps,
     weight: an RMS norm before; scale: after."""
-    view, from_ = _heads(array, type, layout, "array")
+    view, from_ = _heads(array, _type_beside(type, array, out), layout, "array")
     target, to = (array, _Heads())
     if out is not None:
-        is_bf16 = getattr(out, "dtype", None) == numpy.uint16
-        written, to = _heads(out, type if is_bf16 else None, layout, "out")
+        written, to = _heads(out, type if _is_uint16(out) else None, layout, "out")
         if written.shape != view.shape:
             raise Error(f"posenc: rotate: out must have the shape {list(array.shape)}, got {list(out.shape)}")
         target = out
@@ -753,7 +770,7 @@ class StepHeads:
                  hadamard=0, from_hadamard=0):
         where, h = "write_step", _StepHeads()
         is_cache = isinstance(source, Cache)
-        for name, value, read, reader in (("type", type, not is_cache, "an array as source"),
+        for name, value, read, reader in (("type", type, not is_cache or _is_uint16(out), "an array as source, or uint16 as out"),
                                           ("layout", layout, not is_cache, "an array as source"),
                                           ("source_slots", source_slots, is_cache, "a Cache as source"),
                                           ("out_layout", out_layout, out is not None, "out"),
@@ -769,14 +786,13 @@ class StepHeads:
             self._read.append(("source_slots", slots_of_source))
             self._caches.append((source, h.from_cache, writes, target))
         else:
-            view, h.from_ = _heads(source, type, layout, "source", where)
+            view, h.from_ = _heads(source, _type_beside(type, source, out), layout, "source", where)
             if view.shape[0] != 1:
                 raise Error(f"posenc: {where}: source must be [tokens, heads, head_dim], got {list(source.shape)}")
             shape, target = view.shape[1:], source
         targets = [] if out is None else [out]
         if out is not None:
-            is_bf16 = getattr(out, "dtype", None) == numpy.uint16
-            written, h.to = _heads(out, "bf16" if is_bf16 else None, layout if out_layout is None else out_layout, "out", where,
+            written, h.to = _heads(out, type if _is_uint16(out) else None, layout if out_layout is None else out_layout, "out", where,
                                    "out_layout")
             if written.shape[1:] != shape or written.shape[0] != 1:
                 raise Error(f"posenc: {where}: out must have the shape {list(shape)}, got {list(out.shape)}")
@@ -857,7 +873,7 @@ def read_cache(cache, slots=None):
 
 class Cells:
     """What a mask or a bias of attend is, cell by cell: an array [..., heads, queries, keys] whose
-    axes but the last may be 1 or missing. Of bool or uint8, not 0 shows a key. Of floats, or uint16
+    axes but the last may be 1 or missing; of a padded mask give mask[..., :keys]. Of bool or uint8, not 0 shows a key. Of floats, or uint16
     with type="bf16", numbers are added to scores, and -infinity hides. bits: uint8 [..., (keys + 7)
     // 8], as numpy.packbits(shown, axis=-1, bitorder="little") makes them. slopes: of each head, on
     numbers."""
@@ -884,7 +900,7 @@ class Cells:
         """The cells of each sequence. shape: batches, heads, queries, keys."""
         array = self._array.reshape((1,) * (4 - self._array.ndim) + self._array.shape)
         keys = (shape[3] + 7) // 8 if self._bits else shape[3]
-        if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] < keys:
+        if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] != keys:
             raise Error(f"posenc: {where}: {name} must be cells [batches, heads, queries, keys] {list(shape)}, or 1 in "
                         f"place of the first three, got {list(self._array.shape)}")
         if self._array.size and (array.strides[3] == 0 or any(stride % array.itemsize for stride in array.strides)
@@ -915,7 +931,7 @@ def _of_sequences(where, name, values, batches, count=None):
     return numpy.ascontiguousarray(numpy.broadcast_to(rows, (batches, rows.shape[1])))
 
 
-def _source(where, name, source, slots, slots_name, batches, layout, kept):
+def _source(where, name, source, slots, slots_name, batches, type, layout, kept):
     """What a sequence reads keys or values of: cache or heads, each; tokens, heads and head_dim."""
     if isinstance(source, Cache):
         slots = _of_sequences(where, slots_name, slots, batches)
@@ -927,11 +943,10 @@ def _source(where, name, source, slots, slots_name, batches, layout, kept):
         for i, one in enumerate(each):
             one.slots = slots[i].ctypes.data if slots is not None and slots.size else None
         return each, None, (tokens, source.heads, source.head_dim)
-    is_bf16 = getattr(source, "dtype", None) == numpy.uint16
     _require_unmasked(where, name, source)
     if not isinstance(source, numpy.ndarray):
         raise Error(f"posenc: {where}: {name} must be a Cache or an array of NumPy, got {_type_of(source)}")
-    view, described = _heads(source, "bf16" if is_bf16 else None, layout, name, where)
+    view, described = _heads(source, type if _is_uint16(source) else None, layout, name, where)
     if view.shape[0] != batches:
         raise Error(f"posenc: {where}: {name} must be of {batches} sequences, got {list(source.shape)}")
     tokens = view.shape[1]
@@ -1002,6 +1017,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     "scale": 0.1, "length": 8192, "offset": 1}, adaptive, half_weight, critical. key_bias: a KeyBias that keys were made
     without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
     heads, rank]. tau: scale-invariant attention's, in tokens. dot_products: quicker, rounded. out: of any type, where outputs go.
+    type="bf16" says that those of uint16 are bfloat16: queries, keys, values, out.
 
     log_sum_exp, scores, weights: True: returns a tuple of outputs and these, [..., queries,
     heads] and [..., heads, queries, keys]. posenc.h says more of all."""
@@ -1011,15 +1027,15 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         raise Error(f"posenc: {where}: queries must be an array of NumPy [heads, head_dim], or with queries, or batches and "
                     f"queries before them, got {_type_of(queries)}")
     whole = queries.reshape((1,) * (4 - queries.ndim) + queries.shape)
-    view, of_queries = _heads(whole, type, layout, "queries", where)
+    view, of_queries = _heads(whole, _type_beside(type, queries, keys, values, out), layout, "queries", where)
     batches, count, heads, head_dim = view.shape
-    key_caches, key_heads, shape = _source(where, "keys", keys, slots, "slots of keys", batches, layout, kept)
+    key_caches, key_heads, shape = _source(where, "keys", keys, slots, "slots of keys", batches, type, layout, kept)
     no_dims = isinstance(values, numpy.ndarray) and values.ndim > 2 and values.shape[-1] == 0
     if no_dims:  # which C would take for head_dim; of a dim of zeros, weights are those of the outputs without dims
         values = numpy.zeros((*values.shape[:-1], 1), values.dtype)
     value_caches, value_heads, value_shape = _source(
         where, "values", values, *((slots, "slots of values") if value_slots is None else (value_slots, "value_slots")), batches,
-        layout, kept)
+        type, layout, kept)
     if shape[:2] != value_shape[:2] or shape[2] != head_dim:
         raise Error(f"posenc: {where}: keys and values must be [tokens, kv_heads, dim], alike, keys with the "
                     f"{head_dim} dims of queries, got {list(shape)} and {[*value_shape[:2], 0 if no_dims else value_shape[2]]}")
@@ -1050,8 +1066,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
             result = out.reshape(result.shape)
         if out.size and not numpy.shares_memory(result, out):
             raise Error(f"posenc: {where}: out must have strides of axes that are there")
-    is_bf16 = result.dtype == numpy.uint16
-    _, of_outputs = _heads(result, "bf16" if is_bf16 else None, layout, "out", where)
+    _, of_outputs = _heads(result, type if _is_uint16(result) else None, layout, "out", where)
     sums = numpy.full((batches, count, heads), -numpy.inf) if _flag(where, "log_sum_exp", log_sum_exp) else None
     records = [numpy.full((batches, heads, count, tokens), hidden, real) if _flag(where, name, asked) else None
                for name, asked, hidden in (("scores", scores, -numpy.inf), ("weights", weights, 0))]
