@@ -1011,6 +1011,37 @@ class Layers(unittest.TestCase):
                 posenc.frequencies(wrong, 1000 if wrong is settings else 0)
 
 
+class Page(unittest.TestCase):
+    """The example of examples/README.md is the layer of the model, as its config.json says in its own words."""
+
+    def test_is_the_layer_of_a_model(self):
+        page = (MODELS.parent.parent / "README.md").read_text()
+        program, = re.findall(r"```python\n(import numpy, posenc\n.*?)```", page, re.DOTALL)
+        at = [0, 7, 1_000_000]
+        # 1 / scale squared, what hides the keys of other positions, cap, and whether later keys are seen.
+        for model, per_score, near, cap, later in (
+                ("gemma-3-27b.json", 168, lambda q, k: q - k < 1024, None, False), ("llama-3.1-8b.json", 128, None, None, False),
+                ("gemma-2-27b.json", 144, lambda q, k: q - k < 4096, 50, False),
+                ("llama-4-scout.json", 128, lambda q, k: q // 8192 == k // 8192, None, False),
+                ("modernbert-base.json", 64, None, None, True)):
+            with self.subTest(model), unittest.mock.patch.object(posenc, "attend", wraps=posenc.attend) as attend:
+                made = {}
+                attend.side_effect = lambda *given, **named: made.setdefault("outputs", self.attend(*given, **named))
+                exec(program.replace("config.json", str(MODELS / model)), made)
+                k = made["k"].astype(float)
+                turned = numpy.ones((3, 8, k.shape[2]))
+                numpy.testing.assert_allclose(k, rotated(turned, made["f"].inv_freq, at, made["f"].layout, 0), 0, 2e-7)
+                scores = numpy.einsum("qhd,khd->hqk", k, k) / per_score ** 0.5
+                if cap is not None:
+                    scores = cap * numpy.tanh(scores / cap)
+                seen = [[(later or p <= q) and (near is None or near(q, p)) for p in at] for q in at]
+                weights = numpy.where(seen, numpy.exp(scores - scores.max(-1, keepdims=True)), 0)
+                wanted = numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), k)
+                numpy.testing.assert_allclose(made["outputs"], wanted, 0, 5e-6)
+
+    attend = staticmethod(posenc.attend)
+
+
 class Threads(unittest.TestCase):
     def setUp(self):
         made = numpy.random.default_rng(5).standard_normal

@@ -442,7 +442,8 @@ def _require_apart(where, written, read):
 class Frequencies:
     """How fast each pair rotates, in radians per position, and by which axis: axis_of_pair, None
     where there is one. Of a model's layer, also what else it says, for attend(..., behind=f.window,
-    ahead=f.ahead, chunk=f.chunk, cap=f.cap), where None is no limit, and a cap of 0 none. both_ways
+    ahead=f.ahead, chunk=f.chunk, cap=f.cap, scale=f.softmax_factor / f.head_dim**0.5), where None is
+    no limit, and a cap of 0 none, with query_positions and key_positions as rows have them. both_ways
     names the tokens that see each other beside these: image, image_within_window (also later ones,
     but none beyond the window behind them), prefix. key_bias_is_separable: whether keys can be
     stored without their bias, which attend's key_bias adds (None: not known)."""
@@ -1008,7 +1009,8 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     [batches, tokens, kv_heads, dim]. Tokens of a negative slot are seen by no query; of an array,
     the others lie where they are. lengths: of each sequence, which has no more tokens.
 
-    scale: 0 stands for 1 / sqrt(head_dim); 1 where queries have it already. causal, behind, ahead,
+    scale: 0 stands for 1 / sqrt(head_dim); a model's is softmax_factor / sqrt(head_dim); 1 where queries
+    have it already. causal, behind, ahead,
     chunk: what a query sees by positions, which count from 0, the queries being last, unless they
     are given; behind=8 is itself and 7 before it, as Frequencies.window (None and 0: all). mask,
     bias: arrays or Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
