@@ -1,5 +1,6 @@
 """Compares posenc.py with formulas in NumPy's double, and its errors with their sentences."""
 
+import _thread
 import contextlib
 import copy
 import importlib.util
@@ -8,12 +9,16 @@ import json
 import pathlib
 import pickle
 import re
+import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
+import time
 import unittest
 import unittest.mock
 import warnings
+import weakref
 
 import numpy
 
@@ -273,7 +278,7 @@ class Caches(unittest.TestCase):
         posenc.write_step(f.rows([3] * 6), keys=posenc.StepHeads(cache))
         numpy.testing.assert_allclose(posenc.read_cache(cache), rotated(x, f.inv_freq, [3] * 6, "halves", 0), 0, 1e-6)
         out = numpy.empty((6, 1, 64), numpy.uint16)
-        posenc.write_step(values=posenc.StepHeads(cache, out=out))
+        posenc.write_step(values=posenc.StepHeads(cache, out=out, type="bf16"))
         self.assertTrue((out == posenc.read_cache(cache).view(numpy.uint32) + 0x8000 >> 16).mean() > 0.99)
         self.assertEqual(posenc.format_bytes("q8_0", 128), (136, 0))
         self.assertEqual(posenc.format_bytes("deepseek_v4", 512), (576, 8))
@@ -306,7 +311,7 @@ class Caches(unittest.TestCase):
         f = posenc.frequencies(rotary_dim=64, base=100)
         rows, x, cache = f.rows([0, 1]), numpy.zeros((2, 1, 64), numpy.float32), posenc.Cache("f32", 1, 2, 1, 64)
         for sentence, wrong in {
-            "type must not be given without an array as source, got 'bf16'": lambda: posenc.StepHeads(cache, type="bf16"),
+            "type must not be given without an array as source, or uint16 as out, got 'bf16'": lambda: posenc.StepHeads(cache, type="bf16"),
             "layout must not be given without an array": lambda: posenc.StepHeads(cache, layout="halves"),
             "source_slots must not be given without a Cache": lambda: posenc.StepHeads(x, source_slots=[0, 1]),
             "slots must not be given without cache, got .0, 1.": lambda: posenc.StepHeads(x, slots=[0, 1]),
@@ -531,6 +536,182 @@ class Sizes(unittest.TestCase):
                 use()
 
 
+class Fixed(unittest.TestCase):
+    """What sizes and addresses of C hang on does not change behind its back."""
+
+    def setUp(self):
+        self.x = numpy.random.default_rng(11).standard_normal((3, 4, 32)).astype(numpy.float32)
+
+    def test_memory_that_is_replaced_after_step_heads_is_what_a_step_uses(self):
+        f, cache = posenc.frequencies(rotary_dim=32, base=100), posenc.Cache("f32", 1, 3, 4, 32)
+        to, before = posenc.StepHeads(self.x, cache=cache), cache.memory
+        moved, read = posenc.StepHeads(cache), numpy.empty_like(self.x)
+        reads = posenc.StepHeads(cache, out=read)
+        cache.memory = numpy.zeros_like(before)
+        posenc.write_step(values=to)
+        self.assertTrue((before == 0).all() and (posenc.read_cache(cache) == self.x).all())
+        cache.memory = cache.memory.copy()
+        posenc.write_step(values=reads)
+        self.assertTrue((read == self.x).all())
+        posenc.write_step(f.rows([3, 3, 3]), keys=moved)
+        numpy.testing.assert_allclose(posenc.read_cache(cache), rotated(self.x, f.inv_freq, [3, 3, 3], "halves", 0), 0, 1e-6)
+
+    def test_memory_that_is_replaced_is_freed_once_no_step_uses_it(self):
+        cache = posenc.Cache("f32", 1, 3, 4, 32)
+        to, freed = posenc.StepHeads(self.x, cache=cache), weakref.ref(cache.memory)
+        cache.memory = numpy.zeros_like(cache.memory)
+        self.assertIsNotNone(freed())  # its address has been taken
+        posenc.write_step(values=to)
+        self.assertIsNone(freed())
+
+    def test_memory_that_is_replaced_must_fit(self):
+        cache, fixed = posenc.Cache("f32", 1, 3, 4, 32), numpy.zeros((1, 1536), numpy.uint8)
+        fixed.flags.writeable = False
+        to, read = posenc.StepHeads(self.x, cache=cache), posenc.StepHeads(cache, out=self.x.copy())
+        before = cache.memory
+        for memory, sentence in ((before[:, :100], "memory must be .* .1, 1536., got uint8 .1, 100."),
+                                 (None, "memory must be .* got None"), (fixed, "what is written must be writeable")):
+            cache.memory = memory
+            with self.assertRaisesRegex(posenc.Error, sentence):
+                posenc.write_step(values=to)
+            self.assertTrue((before == 0).all())
+        posenc.write_step(values=read)  # which writes no cache
+
+    def test_attributes_cannot_be_set(self):
+        f = posenc.frequencies(MODELS / "qwen2-vl-7b.json")
+        for thing, names in (
+                (f, [name[1:] for name in vars(f) if name not in ("_handle", "_makers", "_pairs")]),
+                (posenc.Cache("f32", 1, 3, 4, 32), ("format", "pages", "page_tokens", "heads", "head_dim", "layout", "scale", "inverse")),
+                (posenc.StepHeads(self.x), ("tokens",)), (posenc.Cells(self.x), ("array", "bits", "slopes"))):
+            for name in names:
+                with self.subTest(name):
+                    before = getattr(thing, name)
+                    with self.assertRaises(AttributeError):
+                        setattr(thing, name, before)
+            self.assertEqual([name for name in vars(thing) if name[0] != "_"], ["memory"] if isinstance(thing, posenc.Cache) else [])
+
+    def test_arrays_cannot_be_changed(self):
+        f = posenc.frequencies(rotary_dim=128, base=100).on_axes("contiguous", [32, 32])
+        rows = f.rows([7])
+        for array in (lambda: f.inv_freq, lambda: f.axis_of_pair):
+            with self.assertRaises(ValueError):
+                array()[0] = 1
+            with self.assertRaises(ValueError):
+                array().flags.writeable = True
+            array().shape = (1, 64)
+            with self.assertRaises(ValueError):
+                array().resize(2, refcheck=False)
+        self.assertTrue((f.rows([7]) == rows).all())
+        self.assertEqual((f.inv_freq.shape, f.axis_of_pair.shape), ((64,), (64,)))
+        bias = numpy.zeros((1, 1, 3), numpy.float32)
+        cells = posenc.Cells(bias)
+        for array in (bias, cells.array):
+            array.dtype = numpy.uint8
+        self.assertEqual((cells.array.dtype, cells.array.shape), (numpy.float32, (1, 1, 3)))
+        self.assertTrue((posenc.attend(self.x[:1], self.x, self.x, bias=cells) == posenc.attend(self.x[:1], self.x, self.x)).all())
+
+    def test_sizes_of_caches_fit(self):
+        for sizes in ((2**62, 1, 1), (1, 2**62, 4), (1, 1, 2**62), (2**31, 2**31, 1), (2**62, 2, 0), (2**40, 2**40, 0), (0, 2**40, 2**40)):
+            for format in ("f32", "q8_0"):
+                for memory in (None, numpy.zeros((1, 1), numpy.uint8)):
+                    with self.subTest(sizes), self.assertRaisesRegex(
+                            posenc.Error, r"^posenc: Cache: pages, page_tokens and heads must make fewer than 2\^63 tokens and bytes, got "
+                            + re.escape(str(list(sizes))) + "$"):
+                        posenc.Cache(format, *sizes, 32, memory=memory)
+
+
+class Overlap(unittest.TestCase):
+    """What is read does not lie in what is written; side by side is right."""
+
+    def setUp(self):
+        self.f = posenc.frequencies(rotary_dim=32, base=100)
+        self.rows = self.f.rows([1, 2, 3])
+        self.x = numpy.random.default_rng(12).standard_normal((3, 4, 32)).astype(numpy.float32)
+        self.memory = numpy.zeros(2000, numpy.int64)
+
+    def placed(self, array, first=0):
+        """The array at a byte of memory."""
+        there = self.memory.view(numpy.uint8)[first:first + array.nbytes].view(array.dtype).reshape(array.shape)
+        there[...] = array
+        return there
+
+    def refused(self, name, call):
+        before = self.memory.copy()
+        with self.subTest(name), self.assertRaisesRegex(posenc.Error, rf"^posenc: \w+: {re.escape(name)} must not overlap what is written$"):
+            call()
+        self.assertTrue((self.memory == before).all())
+
+    def test_of_rotate(self):
+        rotate, weight = posenc.rotate, numpy.arange(1, 33, dtype=numpy.float32)
+        wanted = rotate(self.x.copy(), self.rows, eps=1, weight=weight)
+        for first in (4, 8, self.rows.nbytes - 4):
+            out, rows = self.placed(self.x, first), self.placed(self.rows)
+            self.refused("rows", lambda: rotate(self.x, rows, out=out))
+            self.refused("rows", lambda: rotate(out, rows))
+        out, place = self.placed(self.x, 64), self.placed(weight)
+        self.refused("weight", lambda: rotate(self.x, self.rows, out=out, eps=1, weight=place))
+        out, rows = self.placed(self.x, self.rows.nbytes), self.placed(self.rows)
+        self.assertTrue((rotate(self.x, rows, out=out, eps=1, weight=weight) == wanted).all())
+        whole = numpy.zeros((3, 2, 16 + 128), numpy.float32)  # rows beside heads, token by token
+        whole[..., :16] = self.rows
+        out = whole[:, 0, 16:].reshape(3, 4, 32)
+        self.assertTrue(numpy.shares_memory(out, whole))
+        self.assertTrue((rotate(self.x, whole[..., :16], out=out, eps=1, weight=weight) == wanted).all())
+
+    def test_of_a_step(self):
+        weight, slots = numpy.ones(32, numpy.float32), numpy.arange(3)
+        for name in ("rows", "weight", "slots", "source_slots"):
+            for target in ("out", "in place", "cache"):
+                for of in ("the same", "another"):
+                    with self.subTest(f"{name} {target} {of}"):
+                        array = {"rows": self.rows, "weight": weight}.get(name, slots)
+                        there = self.placed(self.x, 16)
+                        cache = posenc.Cache("f32", 1, 3, 4, 32, memory=self.memory.view(numpy.uint8)[16:16 + self.x.nbytes].reshape(1, -1))
+                        array = self.placed(array)
+                        rows, given = (array, {}) if name == "rows" else (self.rows, {name: array})
+                        if name == "weight":
+                            given["eps"] = 1
+                        if name == "slots":
+                            given["cache"] = posenc.Cache("f32", 1, 3, 4, 32)
+                        source = posenc.Cache("f32", 1, 3, 4, 32) if name == "source_slots" else self.x.copy()
+                        to = {"out": {"out": there}, "in place": {}, "cache": {"cache": cache}}[target]
+                        if of == "the same":
+                            if target == "in place" and name in ("slots", "source_slots"):
+                                continue
+                            keys = posenc.StepHeads(there if target == "in place" else source, **{**given, **to})
+                            self.refused(name, lambda: posenc.write_step(rows, keys=keys))
+                        else:
+                            queries = posenc.StepHeads(there if target == "in place" else self.x, **to)
+                            keys = posenc.StepHeads(source, **given)
+                            self.refused(name, lambda: posenc.write_step(rows, queries=queries, keys=keys))
+
+    def test_of_attend(self):
+        k, q = numpy.ones((11, 4, 32), numpy.float32), numpy.ones((2, 3, 4, 32), numpy.float32)
+        made = {"queries": self.x, "keys": k, "values": k, "mask": numpy.ones((3, 11), bool),
+                "bias": numpy.zeros((3, 11)), "sinks": numpy.zeros(4), "slopes": numpy.zeros(4),
+                "profiles[0]": numpy.zeros((2, 8), numpy.float32), "profiles[1]": numpy.zeros((3, 4, 2), numpy.float32),
+                "scales of temperature": numpy.ones(4), "slopes of bias": numpy.ones(4)}
+        for name, array in made.items():
+            out, array = self.placed(self.x, 24), self.placed(array)
+            given = {"profiles[0]": {"profiles": (array, made["profiles[1]"])}, "profiles[1]": {"profiles": (made["profiles[0]"], array)},
+                     "scales of temperature": {"temperature": {"rule": "ssmax", "scales": array}}, "slopes of bias": {"bias": posenc.Cells(made["bias"], slopes=array)}}.get(name, {name: array})
+            self.refused(name, lambda: posenc.attend(**{"queries": self.x, "keys": k, "values": k, "out": out, **given}))
+        wanted = posenc.attend(self.x, k, k, slots=range(11), query_positions=[3, 4, 5])
+        for given in ({"slots": self.placed(numpy.arange(11))}, {"query_positions": self.placed(numpy.array([3, 4, 5]))}):  # are copied
+            out = self.memory.view(numpy.float32)[:self.x.size].reshape(self.x.shape)
+            self.assertTrue((posenc.attend(self.x, k, k, **given, out=out) == wanted).all())
+        out = self.placed(q)
+        for name in ("keys", "values"):  # of another sequence
+            place = self.memory.view(numpy.float32)[384:384 + 2 * 3 * 128].reshape(2, 3, 4, 32)
+            self.refused(name, lambda: posenc.attend(**{"queries": q, "keys": q.copy(), "values": q.copy(), name: place, "out": out}))
+        memory = self.memory.view(numpy.uint8)[8:8 + 11 * 512].reshape(1, -1)
+        self.refused("keys", lambda: posenc.attend(self.x, posenc.Cache("f32", 1, 11, 4, 32, memory=memory), k, out=out[0]))
+        both = numpy.zeros((3, 8, 32), numpy.float32)  # side by side in each token
+        both[:, :4] = self.x
+        posenc.attend(both[:, :4], k, k, out=both[:, 4:])
+        self.assertTrue((both[:, 4:] == posenc.attend(self.x, k, k)).all())
+
+
 class Tensor:  # as PyTorch calls it
     __module__ = "torch"
 
@@ -660,10 +841,8 @@ class Arguments(unittest.TestCase):
         for call, name in self.reals:
             for wrong in (None, "1", b"1", 1j, numpy.complex64(1), [1.0], {}, numpy.ones(1), 10**400, Tensor()):
                 self.refuses(call, name, wrong)
-            if name != "factor":  # a rule's may be a choice
-                for wrong in (True, numpy.bool_(True)):
-                    if name not in ("base", "rotary_dim") or wrong is not True:
-                        self.refuses(call, name, wrong)
+            for wrong in (True, False, numpy.bool_(True)):
+                self.refuses(call, name, wrong)
 
     def test_fit_where_they_are_floats(self):
         for call, name, right, converts in self.arrays:
@@ -671,6 +850,71 @@ class Arguments(unittest.TestCase):
                 wide = right.astype(float)
                 wide.flat[1] = 1e300
                 self.refuses(call, name, wide)
+
+    def test_in_lists_are_no_bools(self):
+        numbers = [(call, name, right) for call, name, right, converts in self.arrays if converts]
+        for call, name, right in numbers + self.integers:
+            for boolean in (True, numpy.bool_(False)):
+                wrong = right.astype(object)
+                wrong.flat[-1] = boolean
+                if right.size > 1:
+                    self.refuses(call, name, wrong.tolist())
+                    self.refuses(call, name, tuple(wrong.tolist()))
+
+    def test_of_uint16_are_bfloat16_where_the_type_says_so(self):
+        x = numpy.random.default_rng(13).standard_normal((3, 4, 32)).astype(numpy.float32)
+        words = (x.view(numpy.uint32) >> 16).astype(numpy.uint16)
+        cut, rows = (words.astype(numpy.uint32) << 16).view(numpy.float32), self.f.rows([1, 2, 3])
+        cache = lambda: posenc.Cache("f32", 1, 3, 4, 32)
+
+        def step(source, **given):
+            posenc.write_step(rows, keys=posenc.StepHeads(source, **given))
+
+        for name, call in {
+            "queries": lambda **t: posenc.attend(words, x, x, **t), "keys": lambda **t: posenc.attend(x, words, x, **t),
+            "values": lambda **t: posenc.attend(x, x, words, **t), "out": lambda **t: posenc.attend(x, x, x, out=words.copy(), **t),
+            "array": lambda **t: posenc.rotate(words.copy(), rows, **t), "source": lambda **t: step(words.copy(), **t),
+        }.items():
+            with self.subTest(name), self.assertRaisesRegex(
+                    posenc.Error, f"{name} must be float16, float32 or float64, or uint16 with type='bf16', got uint16 and type=None"):
+                call()
+            call(type="bf16")
+        for call in (lambda **t: posenc.rotate(x, rows, out=words.copy(), **t), lambda **t: step(x, out=words.copy(), **t),
+                     lambda **t: step(cache(), out=words.copy(), **t)):
+            with self.assertRaisesRegex(posenc.Error, "out must be .* uint16 with type='bf16', got uint16 and type=None"):
+                call()
+            call(type="bf16")
+        for call in (lambda **t: posenc.attend(x, x, x, **t), lambda **t: posenc.attend(x, cache(), cache(), **t),
+                     lambda **t: posenc.rotate(x.copy(), rows, **t), lambda **t: step(x.copy(), **t), lambda **t: step(cache(), **t)):
+            with self.assertRaisesRegex(posenc.Error, "type"):  # of nothing there
+                call(type="bf16")
+        mixed = posenc.attend(x, words, words, type="bf16")
+        self.assertTrue((mixed == posenc.attend(x, cut, cut)).all())
+        out = posenc.rotate(x, rows, out=numpy.zeros_like(words), type="bf16")
+        found = (out.astype(numpy.uint32) << 16).view(numpy.float32)
+        numpy.testing.assert_allclose(found, rotated(x, self.f.inv_freq, [1, 2, 3], "halves", 0), 2**-8, 1e-6)
+
+    def test_are_masks_of_the_keys(self):
+        q, k = numpy.ones((3, 4, 32), numpy.float32), numpy.ones((11, 2, 32), numpy.float32)
+        for wide in (numpy.ones((3, 12), bool), numpy.ones(16, bool), numpy.zeros((4, 3, 64), numpy.float16)):
+            for given in (wide, posenc.Cells(wide)):
+                for name in ("mask", "bias"):
+                    with self.assertRaisesRegex(posenc.Error, rf"{name} must be cells .*\[1, 4, 3, 11\].*, got {re.escape(str(list(wide.shape)))}"):
+                        posenc.attend(q, k, k, **{name: given})
+                    posenc.attend(q, k, k, **{name: wide[..., :11]})
+        for count, right in ((1, False), (2, True), (3, False)):
+            bits = posenc.Cells(numpy.full((3, count), 255, numpy.uint8), bits=True)
+            with contextlib.nullcontext() if right else self.assertRaisesRegex(posenc.Error, "mask must be cells"):
+                posenc.attend(q, k, k, mask=bits)
+
+    def test_are_choices_of_rules(self):
+        f, given = self.f, {"factor": 4, "original_length": 64}
+        yarn = lambda **more: posenc.frequencies(rule="yarn", of=f, **given, **more).inv_freq
+        self.assertTrue((yarn(truncate=True) == yarn()).all() and (yarn(truncate=False) != yarn()).any())
+        self.assertTrue((yarn(truncate=1) == yarn()).all() and (yarn(truncate=0) == yarn(truncate=False)).all())
+        for wrong in (2, 0.5, "no", None):
+            with self.assertRaisesRegex(posenc.Error, "truncate must be True or False"):
+                yarn(truncate=wrong)
 
     def test_are_integers(self):
         for call, name, right in self.integers:
@@ -767,39 +1011,79 @@ class Layers(unittest.TestCase):
                 posenc.frequencies(wrong, 1000 if wrong is settings else 0)
 
 
+class Page(unittest.TestCase):
+    """The example of examples/README.md is the layer of the model, as its config.json says in its own words."""
+
+    def test_is_the_layer_of_a_model(self):
+        page = (MODELS.parent.parent / "README.md").read_text()
+        program, = re.findall(r"```python\n(import numpy, posenc\n.*?)```", page, re.DOTALL)
+        at = [0, 7, 1_000_000]
+        # 1 / scale squared, what hides the keys of other positions, cap, and whether later keys are seen.
+        for model, per_score, near, cap, later in (
+                ("gemma-3-27b.json", 168, lambda q, k: q - k < 1024, None, False), ("llama-3.1-8b.json", 128, None, None, False),
+                ("gemma-2-27b.json", 144, lambda q, k: q - k < 4096, 50, False),
+                ("llama-4-scout.json", 128, lambda q, k: q // 8192 == k // 8192, None, False),
+                ("modernbert-base.json", 64, None, None, True)):
+            with self.subTest(model), unittest.mock.patch.object(posenc, "attend", wraps=posenc.attend) as attend:
+                made = {}
+                attend.side_effect = lambda *given, **named: made.setdefault("outputs", self.attend(*given, **named))
+                exec(program.replace("config.json", str(MODELS / model)), made)
+                k = made["k"].astype(float)
+                turned = numpy.ones((3, 8, k.shape[2]))
+                numpy.testing.assert_allclose(k, rotated(turned, made["f"].inv_freq, at, made["f"].layout, 0), 0, 2e-7)
+                scores = numpy.einsum("qhd,khd->hqk", k, k) / per_score ** 0.5
+                if cap is not None:
+                    scores = cap * numpy.tanh(scores / cap)
+                seen = [[(later or p <= q) and (near is None or near(q, p)) for p in at] for q in at]
+                weights = numpy.where(seen, numpy.exp(scores - scores.max(-1, keepdims=True)), 0)
+                wanted = numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), k)
+                numpy.testing.assert_allclose(made["outputs"], wanted, 0, 5e-6)
+
+    attend = staticmethod(posenc.attend)
+
+
 class Threads(unittest.TestCase):
     def setUp(self):
         made = numpy.random.default_rng(5).standard_normal
         self.q, self.k = made((64, 4, 32)).astype(numpy.float32), made((2000, 2, 32)).astype(numpy.float32)
 
     def test_that_cannot_start_end_the_call(self):
-        start, calls = threading.Thread.start, []
+        start, out = _thread.start_new_thread, numpy.full((64, 4, 32), 7, numpy.float32)
+        before = _thread._count()
+        for most in (0, 1, 3):
+            calls = []
 
-        def fails(thread):
-            calls.append(thread)
-            if len(calls) > 2:
-                raise RuntimeError("can't start new thread")
-            start(thread)
+            def fails(*work):
+                calls.append(work)
+                if len(calls) > most:
+                    raise RuntimeError("can't start new thread")
+                return start(*work)
 
-        before = threading.active_count()
-        out = numpy.full((64, 4, 32), 7, numpy.float32)
-        with unittest.mock.patch.object(threading.Thread, "start", fails), \
-                self.assertRaisesRegex(posenc.Error, "threads must be as many as can be started, got 9 .can't start new thread.$"):
-            posenc.attend(self.q, self.k, self.k, threads=9, out=out)
-        self.assertEqual((threading.active_count(), len(calls)), (before, 3))
-        self.assertTrue((out == 7).all())
+            with unittest.mock.patch.object(_thread, "start_new_thread", fails), \
+                    self.assertRaisesRegex(posenc.Error, "threads must be as many as can be started, got 9 .can't start new thread.$"):
+                posenc.attend(self.q, self.k, self.k, threads=9, out=out)
+            self.assertEqual(len(calls), most + 1)
+            self.assertTrue((out == 7).all())
+        self.end(before)
+
+    def end(self, before):
+        for _ in range(1000):
+            if _thread._count() == before:
+                return
+            time.sleep(0.01)
+        self.assertEqual(_thread._count(), before)
 
     def test_do_not_outnumber_the_work(self):
         wanted = posenc.attend(self.q, self.k, self.k, causal=True)
         started = []
-        start = threading.Thread.start
-        with unittest.mock.patch.object(threading.Thread, "start", lambda t: (started.append(t), start(t))):
-            for threads in (2, 5, 16):
+        start = _thread.start_new_thread
+        with unittest.mock.patch.object(_thread, "start_new_thread", lambda *work: (started.append(work), start(*work))):
+            for threads in (1, 2, 5, 16):
                 self.assertTrue((posenc.attend(self.q, self.k, self.k, causal=True, threads=threads) == wanted).all())
-            self.assertEqual(len(started), 1 + 4 + 15)
+            self.assertEqual(len(started), 2 + 5 + 16)
             started.clear()
             one = posenc.attend(self.q[0], self.k[:512], self.k[:512], threads=2**40)  # two heads
-            self.assertEqual(len(started), 1)
+            self.assertEqual(len(started), 2)
         self.assertTrue((one == posenc.attend(self.q[0], self.k[:512], self.k[:512])).all())
 
     def test_raise_an_interrupt_when_all_have_left(self):
@@ -807,10 +1091,74 @@ class Threads(unittest.TestCase):
             barrier.abort()
             raise KeyboardInterrupt
 
-        before = threading.active_count()
+        before = _thread._count()
         with unittest.mock.patch.object(threading.Barrier, "wait", interrupted), self.assertRaises(KeyboardInterrupt):
             posenc.attend(self.q, self.k, self.k, threads=3)
-        self.assertEqual(threading.active_count(), before)
+        self.end(before)
+
+
+    def ends(self, program):
+        """What a program prints that would wait for good if an exception were lost."""
+        head = f"""
+            import os, signal, sys, threading, time
+            sys.path.insert(0, {str(pathlib.Path(posenc.__file__).parent)!r})
+            import numpy, posenc
+            class Late(Exception):
+                pass
+            def late(*_):
+                raise Late
+            q, k = numpy.ones((600, 8, 64), numpy.float32), numpy.ones((4000, 2, 64), numpy.float32)
+        """
+        program = textwrap.dedent(head) + textwrap.dedent(program)
+        ran = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.stderr, "", ran.stderr)
+        return ran.stdout
+
+    def test_leave_when_a_signal_handler_raises(self):
+        for number, made, raised in (("SIGALRM", "signal.signal(signal.SIGALRM, late)", "Late"), ("SIGINT", "", "KeyboardInterrupt")):
+            with self.subTest(number):
+                self.assertEqual(self.ends(f"""
+                    {made}
+                    out, k = numpy.zeros(q.shape, numpy.float32), numpy.repeat(k, 3, axis=0)
+                    def kick():
+                        time.sleep(0.1)
+                        os.kill(os.getpid(), signal.{number})
+                    threading.Thread(target=kick).start()
+                    try:
+                        posenc.attend(q, k, k, threads=2, out=out)
+                    except {raised}:
+                        print("raised", (out == 1).all())
+                """), "raised True\n")
+
+    def test_leave_whenever_a_signal_handler_raises(self):
+        self.assertEqual(self.ends("""
+            signal.signal(signal.SIGALRM, late)
+            ends = {"Late": 0, "none": 0}
+            for i in range(400):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 5e-6 * (i + 1))
+                    posenc.attend(q[:1], k[:512], k[:512], threads=2)
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    ends["none"] += 1
+                except Late:
+                    ends["Late"] += 1
+            print(sum(ends.values()), ends["Late"] > 0)
+        """), "400 True\n")
+
+    def test_leave_when_a_barrier_fails(self):
+        self.assertEqual(self.ends("""
+            wait, waits = threading.Barrier.wait, []
+            def fails(barrier, timeout=None):
+                waits.append(barrier)
+                if len(waits) == 2:
+                    raise MemoryError
+                return wait(barrier, timeout)
+            threading.Barrier.wait = fails
+            try:
+                posenc.attend(q, k, k, threads=3)
+            except MemoryError:
+                print("raised")
+        """), "raised\n")
 
 
 @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
@@ -974,6 +1322,11 @@ class Errors(unittest.TestCase):
             file = pathlib.Path(folder) / "c.json"
             file.write_text('{"model_type": "llamb"}')
             with self.assertRaisesRegex(posenc.Error, "must be one that is known, got the string .llamb.$"):
+                posenc.frequencies(file)
+
+    def test_name_files_of_any_bytes(self):
+        for file in (b"/no/such/\xff.json", "/no/such/\udcff.json", b"/no/such/\xe9\n.gguf"):
+            with self.subTest(file), self.assertRaisesRegex(posenc.Error, r"/no/such/.x(ff|e9)"):
                 posenc.frequencies(file)
 
     def overlapping(self, rows):

@@ -24,6 +24,7 @@ environment variable POSENC_LIBRARY, then beside this file, then in that build.
 Errors of the library are posenc.Error, with its sentence.
 """
 
+import _thread
 import collections.abc
 import ctypes
 import json
@@ -210,9 +211,14 @@ def _library():
     return _loaded
 
 
+def _last_error():
+    """Names of files may be in it, which need not be UTF-8."""
+    return Error(_library().posenc1_error().decode(errors="backslashreplace"))
+
+
 def _call(name, *arguments):
     if getattr(_library(), name)(*arguments) != 0:
-        raise Error(_library().posenc1_error().decode())
+        raise _last_error()
 
 
 def version():
@@ -223,7 +229,7 @@ def instruction_set():
     """The one in use: base, v3, v4, v4_bf16 or bf16; POSENC_INSTRUCTION_SET forces one."""
     name = _library().posenc1_instruction_set()
     if name is None:
-        raise Error(_library().posenc1_error().decode())
+        raise _last_error()
     return name.decode()
 
 
@@ -297,6 +303,11 @@ def _of(where, name, wanted, value):
     return value
 
 
+def _fixed(name):
+    """An attribute that sizes and addresses of C hang on: it cannot be set."""
+    return property(operator.attrgetter("_" + name))
+
+
 def _first_dim(where, first_dim, head_dim):
     """Counted from the end if negative. C refuses heads without dims."""
     if first_dim.__class__ is int and 0 <= first_dim < head_dim:
@@ -329,12 +340,20 @@ def _require_unmasked(where, name, values):
         raise Error(f"posenc: {where}: {name} must not be masked, since the mask would be lost, got {_type_of(values)}")
 
 
+def _has_bool(values):
+    kinds = set(map(type, values))
+    return bool in kinds or numpy.bool_ in kinds or (
+        not kinds <= {int, float} and any(isinstance(some, (list, tuple)) and _has_bool(some) for some in values))
+
+
 def _array(where, name, values):
-    """As NumPy has it."""
+    """As NumPy has it, but that bools among numbers are none."""
     if values.__class__ is numpy.ndarray:
         return values
     try:
         given = numpy.asarray(values)
+        if isinstance(values, (list, tuple)) and given.dtype.kind in "iuf" and _has_bool(values):
+            raise Error(f"posenc: {where}: {name} must be numbers alone, got bools among them")
         if given.ndim == 1 and given.dtype.kind in "iu" and isinstance(values, list):
             return given  # a masked element would be NaN
         _require_unmasked(where, name, values)
@@ -371,9 +390,9 @@ def _numbers(where, name, values, shape, dtype=numpy.float64):
 
 
 def _address(where, name, values, heads, kept):
-    """That of a number for each head, which is kept; None if there are none."""
-    kept.append(_numbers(where, name, values, (heads,)))
-    return None if kept[-1] is None else kept[-1].ctypes.data
+    """That of a number for each head, which is kept with its name; None if there are none."""
+    kept.append((name, _numbers(where, name, values, (heads,))))
+    return None if kept[-1][1] is None else kept[-1][1].ctypes.data
 
 
 def _int64s(where, name, values, axis="tokens"):
@@ -408,12 +427,23 @@ def _rows(where, rows, dtype):
     return _for_c(given, dtype)
 
 
+def _require_apart(where, written, read):
+    """C does not look whether rows, slots, weights and the like lie in what it writes. read: names and arrays."""
+    for to in written:
+        for name, array in read:
+            if array is None or (array.base is None and to.base is None and array is not to):
+                continue
+            if numpy.may_share_memory(to, array, 10**6):
+                raise Error(f"posenc: {where}: {name} must not overlap what is written")
+
+
 # ---- Frequencies and rows
 
 class Frequencies:
     """How fast each pair rotates, in radians per position, and by which axis: axis_of_pair, None
     where there is one. Of a model's layer, also what else it says, for attend(..., behind=f.window,
-    ahead=f.ahead, chunk=f.chunk, cap=f.cap), where None is no limit, and a cap of 0 none. both_ways
+    ahead=f.ahead, chunk=f.chunk, cap=f.cap, scale=f.softmax_factor / f.head_dim**0.5), where None is
+    no limit, and a cap of 0 none, with query_positions and key_positions as rows have them. both_ways
     names the tokens that see each other beside these: image, image_within_window (also later ones,
     but none beyond the window behind them), prefix. key_bias_is_separable: whether keys can be
     stored without their bias, which attend's key_bias adds (None: not known)."""
@@ -422,26 +452,35 @@ class Frequencies:
         self._handle, self._makers = handle, {}
         factor = _double()
         pairs = _library().posenc1_frequencies_read(handle, None, ctypes.byref(factor))
-        self.inv_freq = numpy.empty(pairs)
-        _library().posenc1_frequencies_read(handle, self.inv_freq.ctypes.data, ctypes.byref(factor))
-        self.inv_freq.flags.writeable = False
-        self.attention_factor = factor.value
+        self._inv_freq = numpy.empty(pairs)
+        _library().posenc1_frequencies_read(handle, self._inv_freq.ctypes.data, ctypes.byref(factor))
+        self._inv_freq.flags.writeable = False
+        self._pairs, self._attention_factor = pairs, factor.value
         of_pair = numpy.empty(pairs, numpy.uintp)
-        self.axes = _library().posenc1_frequencies_axes(handle, of_pair.ctypes.data)
-        self.axis_of_pair = of_pair if self.axes > 1 else None
-        self.layout, self.first_dim = "halves", 0
-        self.window = self.ahead = self.chunk = self.both_ways = None
-        self.cap, self.sinks, self.key_bias_is_separable = 0.0, False, None
-        self.head_dim, self.softmax_factor = 2 * pairs, 1.0
+        self._axes = _library().posenc1_frequencies_axes(handle, of_pair.ctypes.data)
+        of_pair.flags.writeable = False
+        self._axis_of_pair = of_pair if self._axes > 1 else None
+        self._layout, self._first_dim = "halves", 0
+        self._window = self._ahead = self._chunk = self._both_ways = None
+        self._cap, self._sinks, self._key_bias_is_separable = 0.0, False, None
+        self._head_dim, self._softmax_factor = 2 * pairs, 1.0
         if layer is not None:
-            self.layout = "interleaved" if layer.layout else "halves"
-            self.first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
-            self.head_dim, self.softmax_factor = layer.head_dim, layer.softmax_factor
-            self.window, self.ahead = layer.window or None, layer.ahead or None
-            self.chunk, self.cap = layer.chunk or None, layer.cap
-            self.sinks, self.both_ways = bool(layer.sinks), _BOTH_WAYS[layer.both_ways]
+            self._layout = "interleaved" if layer.layout else "halves"
+            self._first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
+            self._head_dim, self._softmax_factor = layer.head_dim, layer.softmax_factor
+            self._window, self._ahead = layer.window or None, layer.ahead or None
+            self._chunk, self._cap = layer.chunk or None, layer.cap
+            self._sinks, self._both_ways = bool(layer.sinks), _BOTH_WAYS[layer.both_ways]
             if layer.key_bias_is_separable >= 0:
-                self.key_bias_is_separable = layer.key_bias_is_separable == 1
+                self._key_bias_is_separable = layer.key_bias_is_separable == 1
+
+    # Of an array a view, whose shape and type are its own.
+    inv_freq = property(lambda self: self._inv_freq.view())
+    axis_of_pair = property(lambda self: None if self._axis_of_pair is None else self._axis_of_pair.view())
+    attention_factor, axes, layout, first_dim, head_dim, softmax_factor, window, ahead, chunk, cap, sinks, both_ways, \
+        key_bias_is_separable = map(_fixed, (
+            "attention_factor", "axes", "layout", "first_dim", "head_dim", "softmax_factor", "window", "ahead", "chunk",
+            "cap", "sinks", "both_ways", "key_bias_is_separable"))
 
     def __del__(self):
         for maker in getattr(self, "_makers", {}).values():
@@ -460,7 +499,7 @@ class Frequencies:
 
     def __repr__(self):
         axes = f" on {self.axes} axes" if self.axes > 1 else ""
-        return f"<posenc.Frequencies: {len(self.inv_freq)} pairs{axes}, {self.layout}>"
+        return f"<posenc.Frequencies: {self._pairs} pairs{axes}, {self.layout}>"
 
     def on_axes(self, axes, numbers):
         """The same frequencies, where each pair rotates by an axis of its own. axes: by_pair, where
@@ -477,7 +516,7 @@ class Frequencies:
     def _like(self, handle):
         other = Frequencies(handle)
         vars(other).update({name: value for name, value in vars(self).items()
-                            if name not in ("_handle", "_makers", "axes", "axis_of_pair")})
+                            if name not in ("_handle", "_makers", "_axes", "_axis_of_pair")})
         return other
 
     def rows(self, positions, dtype=numpy.float32, table_range=0):
@@ -494,8 +533,8 @@ class Frequencies:
             type = None
         if type is None:
             raise Error(f"posenc: {where}: dtype must be float32 or float64, got {_shown(dtype)}")
-        given = _positions(where, positions, self.axes, name)
-        result = numpy.empty((given.shape[1], 2, len(self.inv_freq)), dtype)
+        given = _positions(where, positions, self._axes, name)
+        result = numpy.empty((given.shape[1], 2, self._pairs), dtype)
         fractional = given.dtype == numpy.float64
         _call("posenc1_write_fractional_rows" if fractional else "posenc1_write_rows", self._maker(table_range),
               given.ctypes.data, None, given.shape[1], type, result.ctypes.data)
@@ -544,8 +583,8 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
     listed = (_Parameter * len(parameters))()
     for parameter, (name, value) in zip(listed, parameters.items()):
         parameter.name = name.encode()
-        if isinstance(value, bool):  # of a rule that has a choice
-            parameter.number = value
+        if name == "truncate":  # the one choice of a rule
+            parameter.number = _flag(where, name, value)
         elif hasattr(value, "__len__") and not isinstance(value, str) and getattr(value, "ndim", 1):
             given = _numbers(where, name, value, ("count",))
             parameter.list, parameter.count = (_double * given.size)(*given), given.size
@@ -603,17 +642,26 @@ def _heads(array, type, layout, name, where="rotate", layout_name="layout"):
     return view, _Heads(view.ctypes.data, _TYPES[kind], layout, *strides)
 
 
+def _is_uint16(array):
+    return isinstance(array, numpy.ndarray) and array.dtype == numpy.uint16
+
+
+def _type_beside(type, array, *others):
+    """What `type` says of an array of a call; "bf16" says it of those of uint16."""
+    named = isinstance(type, str) and type == "bf16" and not _is_uint16(array)
+    return None if named and any(map(_is_uint16, others)) else type
+
+
 def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, eps=0.0, weight=None,
            scale=0.0):
     """Rotates queries or keys, [..., tokens, heads, head_dim] of any strides, by rows [tokens, 2,
-    pairs], in place or into `out`, and returns what was written. bfloat16 is uint16 with
-    type="bf16". first_dim: where the rotated 2 x pairs dims begin, from the end if negative. eps,
+    pairs], in place or into `out`, and returns what was written. bfloat16 is uint16, array, out or
+    both, with type="bf16". first_dim: where the rotated 2 x pairs dims begin, from the end if negative. eps,
     weight: an RMS norm before; scale: after."""
-    view, from_ = _heads(array, type, layout, "array")
+    view, from_ = _heads(array, _type_beside(type, array, out), layout, "array")
     target, to = (array, _Heads())
     if out is not None:
-        is_bf16 = getattr(out, "dtype", None) == numpy.uint16
-        written, to = _heads(out, type if is_bf16 else None, layout, "out")
+        written, to = _heads(out, type if _is_uint16(out) else None, layout, "out")
         if written.shape != view.shape:
             raise Error(f"posenc: rotate: out must have the shape {list(array.shape)}, got {list(out.shape)}")
         target = out
@@ -624,6 +672,7 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     batches, tokens, heads, head_dim = view.shape
     weight = _numbers("rotate", "weight", weight, (head_dim,), real)
     eps, scale = _real("rotate", "eps", eps), _real("rotate", "scale", scale)
+    _require_apart("rotate", (target,), (("rows", rows), ("weight", weight)))
     if view.size:
         _call("posenc1_rotate", ctypes.byref(_Rotation(
             from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,
@@ -669,33 +718,41 @@ class Cache:
     def __init__(self, format, pages, page_tokens, heads, head_dim, *, layout="halves", scale=0.0,
                  inverse=0.0, memory=None):
         where = "Cache"
-        self._format, self._head_dim, self.layout = format, _count(where, "head_dim", head_dim), layout
-        self.pages, self.page_tokens, self.heads = (_count(where, name, value) for name, value in (
+        self._format, self._head_dim, self._layout = format, _count(where, "head_dim", head_dim), layout
+        self._pages, self._page_tokens, self._heads = (_count(where, name, value) for name, value in (
             ("pages", pages), ("page_tokens", page_tokens), ("heads", heads)))
         self._head_bytes = sum(format_bytes(format, head_dim))
-        self.scale, self.inverse = _real(where, "scale", scale), _real(where, "inverse", inverse)
+        self._scale, self._inverse = _real(where, "scale", scale), _real(where, "inverse", inverse)
         _named(where, "layout", _LAYOUTS, layout)
-        shape = self.pages, self.page_tokens * self.heads * self._head_bytes
-        self.memory = numpy.zeros(shape, numpy.uint8) if memory is None else memory
-        self._described(where, None, None)
+        self._shape = self._pages, self._page_tokens * self._heads * self._head_bytes
+        if max(self._pages * self._page_tokens, self._pages * self._shape[1], self._shape[1]) >= 2**63:
+            raise Error(f"posenc: {where}: pages, page_tokens and heads must make fewer than 2^63 tokens and bytes, got "
+                        f"{[pages, page_tokens, heads]}")
+        self.memory = numpy.zeros(self._shape, numpy.uint8) if memory is None else memory
+        self._bytes(where)
 
-    format = property(lambda self: self._format)
-    head_dim = property(lambda self: self._head_dim)
+    format, pages, page_tokens, heads, head_dim, layout, scale, inverse = map(_fixed, (
+        "format", "pages", "page_tokens", "heads", "head_dim", "layout", "scale", "inverse"))
 
-    def _described(self, where, name, slots):
-        """For a call, and the slots, which must outlive it."""
-        given, shape = self.memory, (self.pages, self.page_tokens * self.heads * self._head_bytes)
+    def _bytes(self, where):
+        """Memory, which may have been replaced since."""
+        given, shape = self.memory, self._shape
         if given.__class__ is not numpy.ndarray:
             _require_unmasked(where, "memory", given)
         if not isinstance(given, numpy.ndarray) or given.dtype != numpy.uint8 or given.shape != shape \
                 or not given.flags.c_contiguous:
             raise Error(f"posenc: {where}: memory must be a contiguous array of uint8 {list(shape)}, got {_type_of(given)}")
+        return given
+
+    def _described(self, where, name, slots):
+        """For a call, the slots and the memory, which must outlive it."""
+        memory = self._bytes(where)
         if slots is not None:
             slots = _int64s(where, name, slots)
-        return _Cache(data=given.ctypes.data, format=_FORMATS[self._format],
-                      layout=_LAYOUTS[self.layout], pages=self.pages, page_tokens=self.page_tokens,
+        return _Cache(data=memory.ctypes.data, format=_FORMATS[self._format],
+                      layout=_LAYOUTS[self._layout], pages=self._pages, page_tokens=self._page_tokens,
                       slots=slots.ctypes.data if slots is not None and slots.size else None,
-                      scale=self.scale, inverse=self.inverse), slots
+                      scale=self._scale, inverse=self._inverse), slots, memory
 
 
 class StepHeads:
@@ -714,7 +771,7 @@ class StepHeads:
                  hadamard=0, from_hadamard=0):
         where, h = "write_step", _StepHeads()
         is_cache = isinstance(source, Cache)
-        for name, value, read, reader in (("type", type, not is_cache, "an array as source"),
+        for name, value, read, reader in (("type", type, not is_cache or _is_uint16(out), "an array as source, or uint16 as out"),
                                           ("layout", layout, not is_cache, "an array as source"),
                                           ("source_slots", source_slots, is_cache, "a Cache as source"),
                                           ("out_layout", out_layout, out is not None, "out"),
@@ -722,71 +779,91 @@ class StepHeads:
             if value is not None and not read:
                 raise Error(f"posenc: {where}: {name} must not be given without {reader}, got {_shown(value)}")
         layout = source.layout if is_cache else "halves" if layout is None else layout
-        self._kept = [source, out, cache, weight]
+        self._kept, self._caches, self._read = [source, out], [], []
         if is_cache:
-            h.from_cache, slots_of_source = source._described(where, "source_slots", source_slots)
+            h.from_cache, slots_of_source, target = source._described(where, "source_slots", source_slots)
             tokens = source.pages * source.page_tokens if slots_of_source is None else len(slots_of_source)
-            shape, target = (tokens, source.heads, source.head_dim), source.memory
-            self._kept.append(slots_of_source)
+            shape, writes = (tokens, source.heads, source.head_dim), out is None and cache is None
+            self._read.append(("source_slots", slots_of_source))
+            self._caches.append((source, h.from_cache, writes, target))
         else:
-            view, h.from_ = _heads(source, type, layout, "source", where)
+            view, h.from_ = _heads(source, _type_beside(type, source, out), layout, "source", where)
             if view.shape[0] != 1:
                 raise Error(f"posenc: {where}: source must be [tokens, heads, head_dim], got {list(source.shape)}")
             shape, target = view.shape[1:], source
         targets = [] if out is None else [out]
         if out is not None:
-            is_bf16 = getattr(out, "dtype", None) == numpy.uint16
-            written, h.to = _heads(out, "bf16" if is_bf16 else None, layout if out_layout is None else out_layout, "out", where,
+            written, h.to = _heads(out, type if _is_uint16(out) else None, layout if out_layout is None else out_layout, "out", where,
                                    "out_layout")
             if written.shape[1:] != shape or written.shape[0] != 1:
                 raise Error(f"posenc: {where}: out must have the shape {list(shape)}, got {list(out.shape)}")
         if cache is not None:
-            h.to_cache, kept = _of(where, "cache", Cache, cache)._described(where, "slots", slots)
+            h.to_cache, kept, memory = _of(where, "cache", Cache, cache)._described(where, "slots", slots)
             if (cache.heads, cache.head_dim) != shape[1:] or (kept is not None and len(kept) != shape[0]):
                 raise Error(f"posenc: {where}: cache and slots must have {list(shape)} tokens, heads and head_dim, "
                             f"got {[shape[0] if kept is None else len(kept), cache.heads, cache.head_dim]}")
-            self._kept.append(kept), targets.append(cache.memory)
+            self._read.append(("slots", kept)), targets.append(memory), self._caches.append((cache, h.to_cache, True, memory))
         for array in targets or (target,):
             if array.flags.writeable:
                 continue
             raise Error(f"posenc: {where}: what is written must be writeable")
-        self.tokens, h.heads, h.head_dim = shape
+        self._tokens, h.heads, h.head_dim = shape
         h.first_dim = _first_dim(where, first_dim, h.head_dim)
         h.norm = _Norm(_real(where, "eps", eps), _named(where, "norm", _NORMS, norm), _flag(where, "after", after),
                        _named(where, "eps_place", _EPS_PLACES, eps_place), None, 0, _flag(where, "plus_one", plus_one))
         weight = _numbers(where, "weight", weight, (h.head_dim,), numpy.float32)
         if weight is not None:
-            self._kept.append(weight)
+            self._read.append(("weight", weight))
             h.norm.weight = weight.ctypes.data
         h.scale, h.rounding = _real(where, "scale", scale), _named(where, "rounding", _ROUNDINGS, rounding)
         h.rounded_type = _TYPES["bf16"]
         h.hadamard, h.from_hadamard = _block(where, hadamard), _block(where, from_hadamard)
-        self._heads = h
+        self._heads, self._written = h, [array for array in targets or (target,)
+                                         if not any(array is memory for _, _, _, memory in self._caches)]
+
+    tokens = _fixed("tokens")
+
+    def _described(self, where):
+        """For a call; memory of caches may have been replaced since."""
+        for i, (cache, described, writes, memory) in enumerate(self._caches):
+            if cache.memory is not memory:
+                given = cache._bytes(where)
+                if given.shape != memory.shape:
+                    raise Error(f"posenc: {where}: memory must stay uint8 {list(memory.shape)}, got {_type_of(given)}")
+                if writes and not given.flags.writeable:
+                    raise Error(f"posenc: {where}: what is written must be writeable")
+                described.data, self._caches[i] = given.ctypes.data, (cache, described, writes, given)
+        return self._heads
 
 
 def write_step(rows=None, *, queries=None, keys=None, values=None):
     """Norm, rotation, scale, rounding and the write to caches of a layer's StepHeads, in one pass;
     values are not rotated. rows: float32 [tokens, 2, pairs]; not needed for values alone."""
-    where, step, tokens = "write_step", _Step(), set()
+    where, step, tokens, written, read = "write_step", _Step(), set(), [], []
     if rows is not None and queries is None and keys is None:
         raise Error(f"posenc: {where}: rows must not be given without queries or keys")
     for name, one in (("queries", queries), ("keys", keys), ("values", values)):
         if one is not None:
-            setattr(step, name, _of(where, name, StepHeads, one)._heads)
-            tokens.add(one.tokens)
+            setattr(step, name, _of(where, name, StepHeads, one)._described(where))
+            tokens.add(one._tokens)
+            written += one._written
+            written += [memory for _, _, writes, memory in one._caches if writes]
+            read += one._read
     if queries is not None or keys is not None:
         rows = _rows(where, rows, numpy.float32)
         step.cos_sin, step.pairs = rows.ctypes.data, rows.shape[2]
         tokens.add(len(rows))
+        read.append(("rows", rows))
     if len(tokens) > 1:
         raise Error(f"posenc: {where}: rows, queries, keys and values must have the same tokens, got {sorted(tokens)}")
     step.tokens = tokens.pop() if tokens else 0
+    _require_apart(where, written, read)
     _call("posenc1_write_step", ctypes.byref(step), 0, 1)
 
 
 def read_cache(cache, slots=None):
     """The heads of a Cache as float32 [tokens, heads, head_dim]; 0 where a slot is negative."""
-    described, slots = _of("read_cache", "cache", Cache, cache)._described("read_cache", "slots", slots)
+    described, slots, memory = _of("read_cache", "cache", Cache, cache)._described("read_cache", "slots", slots)
     tokens = cache.pages * cache.page_tokens if slots is None else len(slots)
     result = numpy.zeros((tokens, cache.heads, cache.head_dim), numpy.float32)
     if result.size:
@@ -797,7 +874,7 @@ def read_cache(cache, slots=None):
 
 class Cells:
     """What a mask or a bias of attend is, cell by cell: an array [..., heads, queries, keys] whose
-    axes but the last may be 1 or missing. Of bool or uint8, not 0 shows a key. Of floats, or uint16
+    axes but the last may be 1 or missing; of a padded mask give mask[..., :keys]. Of bool or uint8, not 0 shows a key. Of floats, or uint16
     with type="bf16", numbers are added to scores, and -infinity hides. bits: uint8 [..., (keys + 7)
     // 8], as numpy.packbits(shown, axis=-1, bitorder="little") makes them. slopes: of each head, on
     numbers."""
@@ -806,36 +883,39 @@ class Cells:
         self._set("Cells", "array", array, bits, slopes, type)
 
     def _set(self, where, called, array, bits=False, slopes=None, type=None):
-        self.array, self.bits, self.slopes = _array(where, called, array), _flag(where, "bits", bits), slopes
+        self._array, self._bits, self._slopes = _array(where, called, array).view(), _flag(where, "bits", bits), slopes
         _named(where, "type", {None: 0, "bf16": 0}, type)
-        kind = self.array.dtype.kind + str(self.array.dtype.itemsize)
-        name = {"b1": "b", "u1": "bits" if self.bits else "b", "f2": "f2", "f4": "f4", "f8": "f8"}.get(kind)
+        kind = self._array.dtype.kind + str(self._array.dtype.itemsize)
+        name = {"b1": "b", "u1": "bits" if self._bits else "b", "f2": "f2", "f4": "f4", "f8": "f8"}.get(kind)
         name = "bf16" if kind == "u2" and type else name
-        if name is None or (self.bits and name != "bits") or (type and name != type) or not self.array.dtype.isnative or not 1 <= self.array.ndim <= 4:
+        if name is None or (self._bits and name != "bits") or (type and name != type) or not self._array.dtype.isnative or not 1 <= self._array.ndim <= 4:
             raise Error(f"posenc: {where}: {called} must be bool, uint8, float16, float32, float64, or uint16 with "
-                        f"type='bf16', of 1 to 4 axes, got {_type_of(self.array)} and type={type!r}")
+                        f"type='bf16', of 1 to 4 axes, got {_type_of(self._array)} and type={type!r}")
         self._type = _CELLS[name]
         return self
 
+    array = property(lambda self: self._array.view())
+    bits, slopes = map(_fixed, ("bits", "slopes"))
+
     def _of_each(self, where, name, shape, kept):
         """The cells of each sequence. shape: batches, heads, queries, keys."""
-        array = self.array.reshape((1,) * (4 - self.array.ndim) + self.array.shape)
-        keys = (shape[3] + 7) // 8 if self.bits else shape[3]
-        if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] < keys:
+        array = self._array.reshape((1,) * (4 - self._array.ndim) + self._array.shape)
+        keys = (shape[3] + 7) // 8 if self._bits else shape[3]
+        if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] != keys:
             raise Error(f"posenc: {where}: {name} must be cells [batches, heads, queries, keys] {list(shape)}, or 1 in "
-                        f"place of the first three, got {list(self.array.shape)}")
-        if self.array.size and (array.strides[3] == 0 or any(stride % array.itemsize for stride in array.strides)
-                                or (self.bits and array.strides[3] != 1) or array.ctypes.data % array.itemsize):
+                        f"place of the first three, got {list(self._array.shape)}")
+        if self._array.size and (array.strides[3] == 0 or any(stride % array.itemsize for stride in array.strides)
+                                or (self._bits and array.strides[3] != 1) or array.ctypes.data % array.itemsize):
             array = numpy.ascontiguousarray(array) if array.flags.aligned else array.copy()
-        slopes = _address(where, f"slopes of {name}", self.slopes, shape[1], kept)
-        kept.append(array)
+        slopes = _address(where, f"slopes of {name}", self._slopes, shape[1], kept)
+        kept.append((name, array))
         batch, head, query, key = array.strides
-        if not self.array.size:
+        if not self._array.size:
             return [_Cells() for _ in range(shape[0])]
         one_row, one_head = array.shape[2] == 1 or query == 0, array.shape[1] == 1 or head == 0
         return [_Cells(array.ctypes.data + (i * batch if array.shape[0] > 1 else 0), self._type, one_row,
                        1 if one_head else shape[1], 0 if one_row else query, 0 if one_head else head,
-                       0 if self.bits else key, slopes) for i in range(shape[0])]
+                       0 if self._bits else key, slopes) for i in range(shape[0])]
 
 
 def _of_sequences(where, name, values, batches, count=None):
@@ -852,22 +932,22 @@ def _of_sequences(where, name, values, batches, count=None):
     return numpy.ascontiguousarray(numpy.broadcast_to(rows, (batches, rows.shape[1])))
 
 
-def _source(where, name, source, slots, slots_name, batches, layout, kept):
+def _source(where, name, source, slots, slots_name, batches, type, layout, kept):
     """What a sequence reads keys or values of: cache or heads, each; tokens, heads and head_dim."""
     if isinstance(source, Cache):
         slots = _of_sequences(where, slots_name, slots, batches)
-        kept.append(slots)
+        kept.append((slots_name, slots))
         tokens = source.pages * source.page_tokens if slots is None else slots.shape[1]
-        one = source._described(where, name, None)[0]
+        one, _, memory = source._described(where, name, None)
+        kept.append((name, memory))
         each = [_Cache.from_buffer_copy(one) for _ in range(batches)]
         for i, one in enumerate(each):
             one.slots = slots[i].ctypes.data if slots is not None and slots.size else None
         return each, None, (tokens, source.heads, source.head_dim)
-    is_bf16 = getattr(source, "dtype", None) == numpy.uint16
     _require_unmasked(where, name, source)
     if not isinstance(source, numpy.ndarray):
         raise Error(f"posenc: {where}: {name} must be a Cache or an array of NumPy, got {_type_of(source)}")
-    view, described = _heads(source, "bf16" if is_bf16 else None, layout, name, where)
+    view, described = _heads(source, type if _is_uint16(source) else None, layout, name, where)
     if view.shape[0] != batches:
         raise Error(f"posenc: {where}: {name} must be of {batches} sequences, got {list(source.shape)}")
     tokens = view.shape[1]
@@ -877,9 +957,10 @@ def _source(where, name, source, slots, slots_name, batches, layout, kept):
         one = _Heads.from_buffer_copy(described)
         one.data, one.batch_stride = view[i].ctypes.data, 0
         if slots is not None and tokens:  # a token that is there lies where it is
-            kept.append(numpy.where(slots[i] < 0, -1, numpy.arange(tokens)))
-            one.slots, one.pages, one.page_tokens = kept[-1].ctypes.data, 1, tokens
+            kept.append((slots_name, numpy.where(slots[i] < 0, -1, numpy.arange(tokens))))
+            one.slots, one.pages, one.page_tokens = kept[-1][1].ctypes.data, 1, tokens
         each.append(one)
+    kept.append((name, view))
     return None, each, view.shape[1:]
 
 
@@ -928,7 +1009,8 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     [batches, tokens, kv_heads, dim]. Tokens of a negative slot are seen by no query; of an array,
     the others lie where they are. lengths: of each sequence, which has no more tokens.
 
-    scale: 0 stands for 1 / sqrt(head_dim); 1 where queries have it already. causal, behind, ahead,
+    scale: 0 stands for 1 / sqrt(head_dim); a model's is softmax_factor / sqrt(head_dim); 1 where queries
+    have it already. causal, behind, ahead,
     chunk: what a query sees by positions, which count from 0, the queries being last, unless they
     are given; behind=8 is itself and 7 before it, as Frequencies.window (None and 0: all). mask,
     bias: arrays or Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
@@ -937,6 +1019,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     "scale": 0.1, "length": 8192, "offset": 1}, adaptive, half_weight, critical. key_bias: a KeyBias that keys were made
     without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
     heads, rank]. tau: scale-invariant attention's, in tokens. dot_products: quicker, rounded. out: of any type, where outputs go.
+    type="bf16" says that those of uint16 are bfloat16: queries, keys, values, out.
 
     log_sum_exp, scores, weights: True: returns a tuple of outputs and these, [..., queries,
     heads] and [..., heads, queries, keys]. posenc.h says more of all."""
@@ -946,15 +1029,15 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         raise Error(f"posenc: {where}: queries must be an array of NumPy [heads, head_dim], or with queries, or batches and "
                     f"queries before them, got {_type_of(queries)}")
     whole = queries.reshape((1,) * (4 - queries.ndim) + queries.shape)
-    view, of_queries = _heads(whole, type, layout, "queries", where)
+    view, of_queries = _heads(whole, _type_beside(type, queries, keys, values, out), layout, "queries", where)
     batches, count, heads, head_dim = view.shape
-    key_caches, key_heads, shape = _source(where, "keys", keys, slots, "slots of keys", batches, layout, kept)
+    key_caches, key_heads, shape = _source(where, "keys", keys, slots, "slots of keys", batches, type, layout, kept)
     no_dims = isinstance(values, numpy.ndarray) and values.ndim > 2 and values.shape[-1] == 0
     if no_dims:  # which C would take for head_dim; of a dim of zeros, weights are those of the outputs without dims
         values = numpy.zeros((*values.shape[:-1], 1), values.dtype)
     value_caches, value_heads, value_shape = _source(
         where, "values", values, *((slots, "slots of values") if value_slots is None else (value_slots, "value_slots")), batches,
-        layout, kept)
+        type, layout, kept)
     if shape[:2] != value_shape[:2] or shape[2] != head_dim:
         raise Error(f"posenc: {where}: keys and values must be [tokens, kv_heads, dim], alike, keys with the "
                     f"{head_dim} dims of queries, got {list(shape)} and {[*value_shape[:2], 0 if no_dims else value_shape[2]]}")
@@ -985,8 +1068,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
             result = out.reshape(result.shape)
         if out.size and not numpy.shares_memory(result, out):
             raise Error(f"posenc: {where}: out must have strides of axes that are there")
-    is_bf16 = result.dtype == numpy.uint16
-    _, of_outputs = _heads(result, "bf16" if is_bf16 else None, layout, "out", where)
+    _, of_outputs = _heads(result, type if _is_uint16(result) else None, layout, "out", where)
     sums = numpy.full((batches, count, heads), -numpy.inf) if _flag(where, "log_sum_exp", log_sum_exp) else None
     records = [numpy.full((batches, heads, count, tokens), hidden, real) if _flag(where, name, asked) else None
                for name, asked, hidden in (("scores", scores, -numpy.inf), ("weights", weights, 0))]
@@ -1015,6 +1097,8 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
                  where, name, (batches, heads, count, tokens), kept)
              for name, some in (("mask", mask), ("bias", bias))]
     sinks, slopes = (_address(where, name, given, heads, kept) for name, given in (("sinks", sinks), ("slopes", slopes)))
+    if out is not None:
+        _require_apart(where, (result,), (("queries", view), *kept, ("profiles[0]", bank), ("profiles[1]", side)))
     a, parts = (_Attention * batches)(), []
     for i, one in enumerate(a):
         one.queries, one.outputs = (_Heads.from_buffer_copy(x) for x in (of_queries, of_outputs))
@@ -1043,7 +1127,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     if batches and count and heads:  # to C, no queries are one
         # A piece of work is a head, a query and 512 tokens, or more of each.
         pieces = sum(kv_heads * count * ((one.tokens + 511) // 512) for one in a)
-        _attend(a, min(threads, max(pieces, 1)))
+        _attend(a, min(threads, max(pieces, 1)), locals())
     for i, short in enumerate(parts):
         for to, some in zip(records, short):
             if to is not None and count:
@@ -1055,43 +1139,85 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     return tuple(all_of) if len(all_of) > 1 else all_of[0]
 
 
-def _attend(attentions, threads):
-    """Every thread is a worker of the call."""
-    needed, failed = _size(), []
+def _attend(attentions, threads, kept):
+    """Threads that signals do not interrupt are the workers of the call: in a callback of C, what a
+    handler raises is lost, and the other workers wait for good. An interrupt is raised when all have
+    left. kept: what attentions point to; the workers hold it."""
+    needed, failed, interrupts = _size(), [], []
     _call("posenc1_attention_memory_of", attentions, len(attentions), threads, ctypes.byref(needed))
     memory, library = numpy.empty(needed.value, numpy.uint8), _library()
-    together = threading.Barrier(threads)
 
-    def wait(_):
+    def work(i, barrier, left=None):
         try:
-            together.wait()
-        except BaseException as error:  # it would not leave the call of C
-            failed.append(error)
+            worker = _Worker(i, threads, barrier, None, memory.ctypes.data, needed.value)
+            if library.posenc1_attend_as(attentions, len(attentions), ctypes.byref(worker)) != 0:
+                failed.append(_last_error())
+        finally:
+            if left is not None:
+                left.release()
 
-    def work(i):
-        worker = _Worker(i, threads, barrier, None, memory.ctypes.data, needed.value)
-        if library.posenc1_attend_as(attentions, len(attentions), ctypes.byref(worker)) != 0:
-            failed.append(Error(library.posenc1_error().decode()))
+    def lead():
+        together, others = threading.Barrier(threads), []
 
-    barrier = _barrier(wait) if threads > 1 else _barrier()
-    others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
-    try:
-        for thread in others:
-            thread.start()
-        work(0)
-    except BaseException as error:  # those that wait in C leave it without having written
-        together.abort()
-        if isinstance(error, RuntimeError):
-            error = Error(f"posenc: attend: threads must be as many as can be started, got {threads} ({error})")
-        failed.insert(0, error)
-    for thread in others:
-        while thread.is_alive():
+        def wait(_):
             try:
-                thread.join()
-            except BaseException as error:  # what threads read and write must outlive them
+                together.wait()
+            except BaseException as error:  # it would not leave the call of C
                 failed.append(error)
-    if failed:  # one that is an interrupt, or else not of the broken barrier
-        raise min(failed, key=lambda e: (isinstance(e, Exception), isinstance(e, threading.BrokenBarrierError))) from None
+                together.abort()  # so that the others do not wait for this one
+
+        barrier = _barrier(wait)
+        try:
+            for i in range(1, threads):
+                left = threading.Lock()
+                left.acquire()
+                _thread.start_new_thread(work, (i, barrier, left))
+                others.append(left)
+            work(0, barrier)
+        except BaseException as error:  # those that wait in C leave it without having written
+            failed.insert(0, error)
+            together.abort()
+        for left in others:
+            left.acquire()
+
+    turn, ended, all_left = [kept], [], threading.Lock()
+    all_left.acquire()
+
+    def leader():
+        try:
+            turn.pop()
+        except IndexError:  # the call has been interrupted before
+            return
+        try:
+            lead()
+        except BaseException as error:
+            failed.append(error)
+        ended.append(kept)
+        all_left.release()
+
+    if threads == 1:
+        work(0, _barrier())
+    else:
+        try:  # threading.Thread neither starts nor is joined rightly if it is interrupted
+            _thread.start_new_thread(leader, ())
+        except BaseException as error:
+            (failed if isinstance(error, RuntimeError) else interrupts).append(error)
+            try:
+                ended.append(turn.pop())
+            except IndexError:  # it has begun
+                pass
+        while not ended:
+            try:
+                all_left.acquire()
+            except BaseException as error:
+                interrupts.append(error)
+    if interrupts:
+        raise interrupts[0]
+    if failed:
+        error = min(failed, key=lambda e: (isinstance(e, Exception), isinstance(e, threading.BrokenBarrierError)))
+        if isinstance(error, RuntimeError) and not isinstance(error, threading.BrokenBarrierError):
+            error = Error(f"posenc: attend: threads must be as many as can be started, got {threads} ({error})")
+        raise error from None
 
 
 def profile(f, distances, rho=1.0):
@@ -1106,4 +1232,4 @@ def profile(f, distances, rho=1.0):
     if not numpy.isfinite(rho):
         raise Error(f"posenc: {where}: rho must be finite, got {rho}")
     rotated = 2 * f.attention_factor * rows[:, 0].sum(axis=1)
-    return f.softmax_factor * rho * (rotated + f.head_dim - 2 * len(f.inv_freq)) / numpy.sqrt(f.head_dim)
+    return f.softmax_factor * rho * (rotated + f.head_dim - 2 * f._pairs) / numpy.sqrt(f.head_dim)

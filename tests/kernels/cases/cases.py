@@ -246,7 +246,7 @@ def run(c, threads):
     mask, masked = cells_of(c, "mask", 4, most)
     bias, biased = cells_of(c, "bias", 5, most)
     records = bool(c.number("records"))
-    found = posenc.attend(q, *sources, slots=slots, lengths=lengths, type="bf16" if kind == "bf16" else None, mask=mask, bias=bias,
+    found = posenc.attend(q, *sources, slots=slots, lengths=lengths, type="bf16" if "bf16" in (kind, keys) else None, mask=mask, bias=bias,
                           dot_products=bool(c.number("dots")), log_sum_exp=records, scores=records, weights=records,
                           key_bias=bias_of_keys, threads=threads, out=numpy.zeros((*q.shape[:3], value_dim), DTYPES[kind]), **given)
     found = found if records else (found,)
