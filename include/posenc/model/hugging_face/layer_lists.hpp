@@ -139,7 +139,8 @@ inline layer_types repeated_types(hugging_face_config const& config, std::string
     require(item.is_array() && item.size() == 2 && item[0].is_array(), pairs, item);
     auto const times = item[1].is_number_integer() ? json_object::whole_in(item[1]) : std::nullopt;
     require(times && *times > 0 && *times <= most_dims,
-            "repeat a list of types a whole number of times from 1 to " + shown(most_dims), item[1]);
+            "repeat a list of types a whole number of times from 1 to " + shown(most_dims),
+            item[1]);
     for (auto const& type : item[0])
       require(type == "global" || type == "local", "hold global and local alone", type);
     entries += *times * item[0].size();
