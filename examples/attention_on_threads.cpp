@@ -63,5 +63,5 @@ int main() {
                 equal ? "the same bits" : "NOT the same bits");
     same = same && equal;
   }
-  return same ? 0 : 1;
+  return same && std::fflush(stdout) == 0 ? 0 : 1;
 }

@@ -99,7 +99,10 @@ file(WRITE check_rows.txt "1 2\n-inf -inf\n")
 expect(1 err "check_rows.txt: row 2 must have a key that is not masked" --rows check_rows.txt)
 file(WRITE check_rows.txt "# none\n")
 expect(1 err "check_rows.txt: must have a row of scores" --rows check_rows.txt)
+file(WRITE check_rows.txt "")
+expect(1 err "check_rows.txt: is empty" --rows check_rows.txt)
 file(REMOVE check_rows.txt)
+expect(1 err ".: is a directory" --rows .)
 
 # A length that is no power of two comes last; a rule by what it is told.
 expect(0 out "At 1000 keys.*log-n 64: of the rows measured, beta is above 1 from 128 to 1000 keys, 1.661 at most, at 1000.*SSMax 0.5" --largest 1000 --trained 64 --scale 0.5)

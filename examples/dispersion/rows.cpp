@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <ostream>
@@ -28,7 +29,10 @@ using posenc::row_dispersion;
 }
 
 std::vector<std::vector<double>> read_text(std::string const& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) refuse(file, "is a directory");
   std::ifstream in(file);
+  if (in && in.peek() == std::ifstream::traits_type::eof()) refuse(file, "is empty");
   if (!in) refuse(file, "cannot be read: " + std::string(std::strerror(errno)));
   std::vector<std::vector<double>> rows;
   std::string line;

@@ -136,6 +136,7 @@ std::vector<number_table> read_tables(std::string const& file) {
   if (posenc::is_gguf(in, file)) return tables_of_gguf(file, in);
   std::string const text(std::istreambuf_iterator<char>(in), {});
   if (in.bad()) throw std::runtime_error(file + ": cannot be read: " + std::strerror(errno));
+  if (text.empty()) throw std::runtime_error(file + ": is empty");
   auto const first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '{') return {table_of_object(file, text)};
   return {table_of_text(file, text)};

@@ -103,6 +103,20 @@ function(expect_of_pipes code where pattern file)
   file(REMOVE check.pipe)
 endfunction()
 
+# Named pipes take what --csv and --svg write, as files do: each reader gets all, and then the end.
+function(expect_written_to_pipes)
+  set(pipes check_csv.pipe check_svg.pipe)
+  file(REMOVE ${pipes} check.csv check.svg)
+  expect_of(0 err "^$" sh -c "mkfifo check_csv.pipe check_svg.pipe && (timeout 60 cat check_csv.pipe > check.csv & timeout 60 cat check_svg.pipe > check.svg & timeout 60 \"$0\" \"$@\" > check.out && wait)"
+    "${PROGRAM}" ${ARGN} --csv check_csv.pipe --svg check_svg.pipe)
+  file(READ check.csv numbers)
+  file(READ check.svg picture)
+  if(NOT numbers MATCHES "^[^\n]+\n.*\n$" OR NOT picture MATCHES "^<svg.*</svg>\n?$")
+    message(FATAL_ERROR "pipes had\n${numbers}\n${picture}")
+  endif()
+  file(REMOVE ${pipes} check.csv check.svg check.out)
+endfunction()
+
 # What every program refuses that writes --csv and --svg, run with these arguments.
 function(expect_refusals)
   expect(1 err "no-such-option" --no-such-option)
@@ -111,6 +125,7 @@ function(expect_refusals)
     expect(1 err "cannot write no/such/folder/x.${file}: No such file" ${ARGN} --${file} no/such/folder/x.${file})
   endforeach()
   expect(1 err "different files, got check.out twice" ${ARGN} --csv check.out --svg check.out)
+  expect_written_to_pipes(${ARGN})
   expect_full(${ARGN})
 endfunction()
 

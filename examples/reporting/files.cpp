@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
@@ -25,6 +26,9 @@ void check_writable(std::vector<std::string> const& names) {
     if (name.empty()) continue;
     if (std::ranges::count(names, name) > 1)
       throw std::runtime_error("options must name different files, got " + name + " twice");
+    // The reader of a pipe would see its end when this closes it.
+    std::error_code ignored;
+    if (std::filesystem::is_fifo(name, ignored)) continue;
     if (!std::ofstream(name, std::ios::app)) cannot_write(name);
   }
 }

@@ -73,7 +73,7 @@ foreach(pair
     "truncated;truncated.gguf:blk.0.attn_k.weight: must end within the file, of 393723 bytes, got byte 393728"
     "cut-header;cut-header.gguf: key [0-9]+ of 9 must be complete, got a file that ends within it, at byte 200"
     "one-layer;one-layer.gguf: has no tensor blk.1.attn_q.weight"
-    "one-file-of-2;one-file-of-2.gguf: split.count must be 1 for a file whose name does not end in -00001-of-0000N.gguf, by which the other files of the model would be found, got 2"
+    "one-file-of-2;one-file-of-2.gguf: split.count must be 1 unless the name of the file ends in -00001-of-00002.gguf, by which the other files of the model are found, got 2"
     "f32-00002-of-00003;f32-00002-of-00003.gguf: split.no must be 0, for the keys of a model are in its first file: give f32-00001-of-00003.gguf, got 1"
     "unknown-type;attn_q.weight: must be F32, F16, BF16, Q8_0 or Q4_K, ggml's types 0, 1, 30, 8 and 12, got 14"
     "wrong-rows;attn_q.weight: must be .256, inputs., for 4 heads of 64 dims, got .128, 512."

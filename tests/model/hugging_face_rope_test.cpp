@@ -49,6 +49,10 @@ TEST(hugging_face_rope, reads_an_object_alone) {
   EXPECT_EQ(
       inv_freq(rotary_of(read_rope_parameters("{}", "rope", {.head_dim = 64})).frequencies.at(1)),
       oracle::default_rule(64, 1e4));
+  EXPECT_EQ(inv_freq(rotary_of(read_rope_parameters(R"({"rope_theta": null})", "rope",
+                                                    {.head_dim = 64, .base = 5e5}))
+                         .frequencies.at(1)),
+            oracle::default_rule(64, 5e5));
   EXPECT_EQ(inv_freq(rotary_of(read_rope_parameters(
                                    R"({"rope_theta": 5e5, "partial_rotary_factor": 0.5})", "rope",
                                    {.head_dim = 64, .base = 7}))

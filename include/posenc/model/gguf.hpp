@@ -32,6 +32,7 @@ inline model_description read_gguf(gguf_metadata const& metadata,
   detail::require_whole(metadata);
   detail::gguf_reader config(metadata, options);
   config.note(detail::says_which_are_missing(metadata));
+  config.note(detail::says_name_of_part(metadata));
   return read_layers(config);
 }
 

@@ -89,7 +89,7 @@ model_description read_rope_parameters(Json const& parsed, std::string const& na
             {"num_hidden_layers", 1},
             {"head_dim", around.head_dim},
             {"rope_parameters", parsed}};
-  if (object.peek("rope_theta").is_discarded()) file["rope_theta"] = around.base;
+  if (!object.has("rope_theta")) file["rope_theta"] = around.base;
   if (around.context) file["max_position_embeddings"] = *around.context;
   if (around.original_context) file["original_max_position_embeddings"] = *around.original_context;
   detail::error_context const context(name);

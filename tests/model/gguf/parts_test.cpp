@@ -1,6 +1,9 @@
 #include "posenc/model/gguf/parts.hpp"
 
 #include <gtest/gtest.h>
+#if defined(__unix__)
+#include <sys/stat.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -164,12 +167,67 @@ TEST(gguf_parts, one_file_of_several_is_refused) {
   model_folder const folder;
   auto const path = folder.put("m-00001-of-00003.gguf", first);
   folder.put("m-00003-of-00003.gguf", numbered(gguf_writer(), 2, 3));
+  auto const must =
+      "posenc: m-00002-of-00003.gguf, file 2 of the 3 of the model, must be a regular file that "
+      "can be read, beside m-00001-of-00003.gguf, ";
+  EXPECT_EQ(message_of([&] { read_gguf(path); }), must + std::string("and is absent"));
+  auto const second = folder.path() / "m-00002-of-00003.gguf";
+  std::filesystem::create_directory(second);
+  EXPECT_EQ(message_of([&] { read_gguf(path); }), must + std::string("got a directory"));
+  std::filesystem::remove(second);
+  std::filesystem::create_symlink("/dev/null", second);
+  EXPECT_EQ(message_of([&] { read_gguf(path); }), must + std::string("got a pipe or a device"));
+  auto const by_name = [](std::string const& file) {
+    return "posenc: " + file +
+           ": split.count must be 1 unless the name of the file ends in -00001-of-00003.gguf, by "
+           "which the other files of the model are found";
+  };
+  for (auto const* const name : {"model.gguf", "m-00001-of-00004.gguf"})
+    EXPECT_EQ(message_of([&] { read_gguf(folder.put(name, first)); }), by_name(name) + ", got 3");
+  std::istringstream stream(first.str());
+  EXPECT_EQ(message_of([&] { read_gguf_metadata(stream, "/dev/null"); }),
+            by_name("null") + ": several files cannot come from a pipe, got 3");
+}
+
+#if defined(__unix__)
+// Its writer would be waited for.
+TEST(gguf_parts, a_pipe_is_not_opened_as_another_file) {
+  model_folder const folder;
+  auto const path = folder.put("m-00001-of-00002.gguf", numbered(keys(), 0, 2));
+  ASSERT_EQ(mkfifo((folder.path() / "m-00002-of-00002.gguf").c_str(), 0600), 0);
   EXPECT_EQ(message_of([&] { read_gguf(path); }),
-            "posenc: m-00001-of-00003.gguf: split.count must be the number of files beside it: "
-            "m-00002-of-00003.gguf must be one that can be read, got 3");
-  EXPECT_EQ(message_of([&] { read_gguf(folder.put("model.gguf", first)); }),
-            "posenc: model.gguf: split.count must be 1 for a file whose name does not end in "
-            "-00001-of-0000N.gguf, by which the other files of the model would be found, got 3");
+            "posenc: m-00002-of-00002.gguf, file 2 of the 2 of the model, must be a regular file "
+            "that can be read, beside m-00001-of-00002.gguf, got a pipe or a device");
+}
+#endif
+
+TEST(gguf_parts, a_number_of_files_is_no_float) {
+  auto const message = [](gguf_writer const& file) {
+    return message_of([&] { read_gguf(in_memory(file, "m.gguf")); });
+  };
+  auto const must = "posenc: m.gguf: split.count must be a whole number from 0 to 65535, got ";
+  EXPECT_EQ(message(keys().set("split.count", 2.0f)), must + std::string("the float 2"));
+  EXPECT_EQ(message(keys().set("split.count", 2.5)), must + std::string("2.5"));
+  EXPECT_EQ(message(keys().set("split.count", std::int32_t{-2})), must + std::string("-2"));
+}
+
+// By some program that leaves out the keys which say it.
+TEST(gguf_parts, the_name_of_a_part_is_told_where_keys_do_not_say_it) {
+  auto const notes = [](gguf_writer const& file, std::string const& name) {
+    return read_gguf(in_memory(file, name)).notes;
+  };
+  auto const lost = ": only this file is read, and a tensor of another counts as absent.";
+  using sentences = std::vector<std::string>;
+  EXPECT_EQ(notes(keys(), "m-00001-of-00002.gguf"),
+            sentences{"The name of the file is that of part 1 of 2 of a model, and split.count is "
+                      "absent" + std::string(lost)});
+  EXPECT_EQ(notes(numbered(keys(), 0, 1), "m-00003-of-00012.gguf"),
+            sentences{"The name of the file is that of part 3 of 12 of a model, and split.count is "
+                      "1" + std::string(lost)});
+  for (auto const* const name :
+       {"m-00001-of-00001.gguf", "m-00003-of-00002.gguf", "m-00000-of-00002.gguf", "m.gguf",
+        "m-00001-of-0000N.gguf", "m-00001-of-00002.gguf.old", "-of-00002.gguf"})
+    EXPECT_EQ(notes(keys(), name), sentences()) << name;
 }
 
 TEST(gguf_parts, a_file_that_is_not_the_first_names_the_first) {
@@ -204,6 +262,12 @@ TEST(gguf_parts, the_next_file_must_be_that) {
             "posenc: m2: split.count must be 2, as in m1, and above split.no, got 3");
   EXPECT_EQ(add(numbered(gguf_writer(), 1, 2).tensor("a", std::vector<float>{1})),
             "posenc: m2: a must be in one file of the model, got it in m1 too");
+  constexpr auto architecture = "general.architecture";
+  EXPECT_EQ(add(numbered(gguf_writer(), 1, 2).set(architecture, std::string("qwen2"))),
+            "posenc: m2: general.architecture must be llama, as in m1, got the string \"qwen2\"");
+  auto same = in_memory(numbered(keys(), 0, 2), "m1");
+  same.add_part(in_memory(numbered(keys(), 1, 2), "m2"));
+  EXPECT_EQ(same.parts().size(), 2u);
   auto whole = in_memory(keys(), "m1");
   EXPECT_EQ(message_of([&] { whole.add_part(in_memory(numbered(gguf_writer(), 1, 1), "m2")); }),
             "posenc: m2: split.count must be 1, as in m1, and above split.no, got 1");

@@ -63,13 +63,19 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   }
 
   /// Adds the tensors of the next file of the model. Throws std::invalid_argument, and adds
-  /// nothing, unless split.no and split.count say that it is that, and none of its tensors is here.
+  /// nothing, unless split.no and split.count say that it is that, none of its tensors is here, and
+  /// general.architecture is the same if it is given.
   void add_part(gguf_metadata next) {
     auto const no = parts_.size(), all = files_of_model();
     next.require(next.count("split.no", 0, most_files) == no, "split.no",
                  "be " + detail::shown(no) + ", for the part that follows " + parts_.back().file);
     next.require(no < all && next.files_of_model() == all, "split.count",
                  "be " + detail::shown(all) + ", as in " + file() + ", and above split.no");
+    constexpr std::string_view architecture = "general.architecture";
+    auto const ours = text(architecture), theirs = next.text(architecture);
+    if (ours && theirs)
+      next.require(*ours == *theirs, architecture,
+                   "be " + detail::printable(*ours) + ", as in " + file());
     for (auto const& [name, tensor] : next.tensors_)
       if (auto const found = tensors_.find(name); found != tensors_.end())
         detail::refuse(next.file(), ": ", detail::printable(name),
@@ -107,8 +113,12 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   /// Throws std::invalid_argument: what the value must be, and what it is.
   [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
     auto const* const value = value_of(key);
+    auto const x = value == nullptr ? std::nullopt : in<double>(*value);
+    bool const is_whole_float = x && *x == std::floor(*x) && must.starts_with("be a whole number");
+    auto const type = is_whole_float ? "the float " : "";
     detail::refuse(file(), ": ", key, " must ", must,
-                   value == nullptr ? ", and is absent" : ", got " + detail::shown_gguf(*value));
+                   value == nullptr ? ", and is absent"
+                                    : ", got " + (type + detail::shown_gguf(*value)));
   }
 
   /// Null where the key is absent.

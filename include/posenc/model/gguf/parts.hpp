@@ -11,18 +11,20 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// The name of a part of a model, counted from 0, beside one whose name ends as llama.cpp names
-/// part `no` of `all`, -00001-of-00003.gguf for the first; nothing for a name that ends otherwise.
+/// How llama.cpp ends the name of part `no` of `all`, counted from 0: -00001-of-00003.gguf.
+inline std::string gguf_part_end(std::size_t no, std::size_t all) {
+  char text[64];
+  std::snprintf(text, sizeof text, "-%05zu-of-%05zu.gguf", no + 1, all);
+  return text;
+}
+
+/// The name of a part of a model beside one whose name ends as that of part `no` of `all`; nothing
+/// for a name that ends otherwise.
 inline std::optional<std::string> gguf_part_name(std::string_view name, std::size_t no,
                                                  std::size_t all, std::size_t wanted) {
-  auto const end_of = [all](std::size_t part) {
-    char text[64];
-    std::snprintf(text, sizeof text, "-%05zu-of-%05zu.gguf", part + 1, all);
-    return std::string(text);
-  };
-  auto const end = end_of(no);
+  auto const end = gguf_part_end(no, all);
   if (!name.ends_with(end)) return {};
-  return std::string(name.substr(0, name.size() - end.size())) + end_of(wanted);
+  return std::string(name.substr(0, name.size() - end.size())) + gguf_part_end(wanted, all);
 }
 
 /// Refuses a file that is not the first of its model: keys stand in the first.
@@ -52,6 +54,29 @@ inline std::string says_which_are_missing(gguf_metadata const& header) {
                             shown(there) + " tensors: one that is missing counts as absent.";
 }
 
+/// A sentence if a file is named as one of several, and its keys say that it is alone; else empty.
+inline std::string says_name_of_part(gguf_metadata const& header) {
+  constexpr std::string_view end = "-00001-of-00002.gguf";
+  constexpr auto key = "split.count";
+  auto const& name = header.file();
+  if (header.files_of_model() > 1 || name.size() < end.size()) return {};
+  auto const last = std::string_view(name).substr(name.size() - end.size());
+  auto const number = [&](std::size_t at) {
+    std::size_t result = 0;
+    for (char const c : last.substr(at, 5)) {
+      if (c < '0' || c > '9') return std::size_t{0};
+      result = 10 * result + static_cast<std::size_t>(c - '0');
+    }
+    return result;
+  };
+  auto const part = number(1), all = number(10);
+  if (all < 2 || part == 0 || part > all || last != gguf_part_end(part - 1, all)) return {};
+  auto const count = header.count(key, 0, 1);
+  return "The name of the file is that of part " + shown(part) + " of " + shown(all) +
+         " of a model, and " + key + " is " + (count ? shown(*count) : "absent") +
+         ": only this file is read, and a tensor of another counts as absent.";
+}
+
 }  // namespace detail
 
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
@@ -60,7 +85,8 @@ inline std::string says_which_are_missing(gguf_metadata const& header) {
 /// NAME-00001-of-00003.gguf.
 ///
 /// Throws std::invalid_argument for what gguf_metadata and its add_part refuse, for a file that is
-/// not the first of the model, one of another name, and a file of the model that is missing.
+/// not the first of the model, one of another name, and a file of the model that is missing or is
+/// no regular file.
 inline gguf_metadata read_gguf_metadata(std::istream& in, std::filesystem::path const& file) {
   auto const name = file.filename().string();
   gguf_metadata header(in, name);
@@ -68,13 +94,24 @@ inline gguf_metadata read_gguf_metadata(std::istream& in, std::filesystem::path 
   auto const all = header.files_of_model();
   for (std::size_t i = 1; i < all; ++i) {
     auto const next = detail::gguf_part_name(name, 0, all, i);
+    std::error_code ignored;
+    bool const is_pipe = std::filesystem::exists(file, ignored) &&
+                         !std::filesystem::is_regular_file(file, ignored);
     header.require(next.has_value(), "split.count",
-                   "be 1 for a file whose name does not end in -00001-of-0000N.gguf, by which the "
-                   "other files of the model would be found");
+                   "be 1 unless the name of the file ends in " + detail::gguf_part_end(0, all) +
+                       ", by which the other files of the model are found" +
+                       (is_pipe ? ": several files cannot come from a pipe" : ""));
     auto const path = file.parent_path() / *next;
-    std::ifstream part(path, std::ios::binary);
-    header.require(detail::is_readable(part, path), "split.count",
-                   "be the number of files beside it: " + *next + " must be one that can be read");
+    auto const status = std::filesystem::status(path, ignored);
+    bool const is_regular = std::filesystem::is_regular_file(status);
+    std::ifstream part;
+    if (is_regular) part.open(path, std::ios::binary);  // to open a pipe waits for its writer
+    detail::require(part.is_open(), *next, ", file ", i + 1, " of the ", all,
+                    " of the model, must be a regular file that can be read, beside ", name,
+                    !std::filesystem::exists(status)        ? ", and is absent"
+                    : std::filesystem::is_directory(status) ? ", got a directory"
+                    : is_regular                            ? ", got one that cannot be opened"
+                                                            : ", got a pipe or a device");
     header.add_part({part, *next});
   }
   return header;

@@ -54,7 +54,7 @@ inline void check_unread(auto& config, json_object const& object, bool is_of_rop
                              (is_outside && contains(words_of(config.outside_without_effect), key));
     if (is_known_so || unread.is_without_effect(found, value)) continue;
     object.require(!config.is_known || !object.is_hidden(key), key,
-                   "say what is so anyway, because " + found.type + " does not read it");
+                   "be absent or change nothing, because " + found.type + " does not read it");
     object.require(!config.is_known, key, std::string("be a key that is read") + says_that_it_acts);
     config.note(object.path() + key + " is not read.");
   }

@@ -126,18 +126,29 @@ inline layer_types types_of_sparse_attention(json_object const& keys,
 
 /// The types by GPT-Neo's [[["global", "local"], 12]]: lists, and how often each repeats.
 inline layer_types repeated_types(hugging_face_config const& config, std::string_view key) {
-  constexpr auto must = "be a list of lists of types, each with a whole number of times";
+  auto const require = [&](bool holds, std::string const& must, json const& got) {
+    if (!holds) refuse(config.where(), ": ", key, " must ", must, ", got ", shown_json(got));
+  };
+  std::string const pairs =
+      "be a list of pairs, each of a list of types and of how often it repeats";
   layer_types types;
-  auto const* const given = config.value_of(key);
-  config.require(given->is_array(), key, must);
-  for (auto const& item : *given) {
-    bool const is_pair = item.is_array() && item.size() == 2 && item[0].is_array() &&
-                         std::ranges::all_of(item[0], &json::is_string);
-    auto const times = is_pair ? json_object::whole_in(item[1]) : std::optional<std::uint64_t>();
-    config.require(times && *times > 0 && *times <= most_dims, key, must);
-    for (std::uint64_t i = 0; i < *times && types.size() <= config.found.layers; ++i)
+  std::uint64_t entries = 0;
+  auto const& given = *config.value_of(key);
+  require(given.is_array(), pairs, given);
+  for (auto const& item : given) {
+    require(item.is_array() && item.size() == 2 && item[0].is_array(), pairs, item);
+    auto const times = item[1].is_number_integer() ? json_object::whole_in(item[1]) : std::nullopt;
+    require(times && *times > 0 && *times <= most_dims,
+            "repeat a list of types a whole number of times from 1 to " + shown(most_dims),
+            item[1]);
+    for (auto const& type : item[0])
+      require(type == "global" || type == "local", "hold global and local alone", type);
+    entries += *times * item[0].size();
+    for (std::uint64_t i = 0; i < *times && types.size() < config.found.layers; ++i)
       for (auto const& type : item[0]) types.push_back(type.get<std::string>());
   }
+  require(entries == config.found.layers,
+          "have one entry for each of the " + shown(config.found.layers) + " layers", entries);
   return types;
 }
 
@@ -159,7 +170,6 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
     constexpr auto short_form = "attention_types";
     if (key == "attention_layers" && config.has(short_form)) {
       auto repeated = repeated_types(config, short_form);
-      require_entries(config, short_form, repeated.size(), 0);
       config.require(!given || *given == repeated, short_form, "agree with attention_layers");
       given = std::move(repeated);
     }
@@ -170,6 +180,10 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
       given->resize(config.found.layers);
       for (auto i = period; i < given->size(); ++i) (*given)[i] = (*given)[i - period];
     } else if (key == "attention_layers") {  // GPT-Neo
+      for (auto const& type : *given)
+        if (type != "global" && type != "local")
+          refuse(config.where(), ": ", key, " must hold global and local alone, got ",
+                 shown_json(json(type)));
       std::ranges::replace(*given, "global", std::string(full_attention));
       std::ranges::replace(*given, "local", std::string(sliding_attention));
     }

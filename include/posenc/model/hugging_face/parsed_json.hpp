@@ -94,6 +94,7 @@ inline std::string with_quoted_infinities(std::string_view text) {
 
 /// Throws std::invalid_argument unless the text is JSON, with no key twice and at most 64 levels.
 inline json parsed_json(std::string_view text, std::string const& file) {
+  require(!text.empty(), file, ": is empty");
   json_builder builder(file);
   std::string quoted;
   if (text.find("Infinity") != std::string_view::npos) text = quoted = with_quoted_infinities(text);

@@ -116,7 +116,9 @@ class rope_rule : protected rope_record {
     used("truncate", std::string(scaling.truncate ? "true" : "false"));
     scaling.mscale = optional("mscale");
     scaling.mscale_all_dim = optional("mscale_all_dim");
-    scaling.attention_factor = attention_factor();
+    scaling.attention_factor = optional("attention_factor");
+    if (is_compressed_ && !scaling.attention_factor)
+      scaling.attention_factor = one_of_deepseek(scaling);
     if (auto const slope = family_.yarn_slope; slope != 0 && !scaling.attention_factor) {
       scaling.attention_factor = used("attention_factor", slope * std::log(scaling.factor) + 1);
     }
@@ -145,7 +147,7 @@ class rope_rule : protected rope_record {
                              .long_factor = list("long_factor"),
                              .original_length = length,
                              .factor = factor_by_context(length),
-                             .attention_factor = attention_factor()};
+                             .attention_factor = optional("attention_factor")};
     // Phi MoE has an attention factor for each list.
     auto const of_short = optional("short_mscale"), of_long = optional("long_mscale");
     keys_.require(of_short.has_value() == of_long.has_value(),
@@ -161,13 +163,15 @@ class rope_rule : protected rope_record {
     if (given) used(key, *given);
     return given;
   }
-  std::optional<double> attention_factor() {
-    bool const is_one = is_compressed_ && keys_.peek("attention_factor").is_discarded();
-    if (!is_one) return optional("attention_factor");
-    auto const factor = keys_.number("factor").value_or(1);
-    if (is_nested_ && factor > 1)
+  /// The attention factor of keys that are compressed, where none is given. `scaling` has none.
+  double one_of_deepseek(yarn_scaling const& scaling) {
+    auto const theirs = attention_factor(scaling);
+    // Flat, they add the 1 unless the key is there.
+    bool const is_there = !keys_.peek("attention_factor").is_discarded();
+    if ((is_nested_ || is_there) && theirs != 1)
       note("attention_factor is 1, as DeepSeek's own code has it. transformers up to 5.17 takes " +
-           shown(yarn_magnitude(factor)) + " where nested rope_parameters do not give it.");
+           shown(theirs) +
+           (is_nested_ ? " where nested rope_parameters do not give it." : " where it is null."));
     return used("attention_factor", 1);
   }
   double needed(char const* key) {
