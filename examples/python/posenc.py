@@ -342,8 +342,8 @@ def _require_unmasked(where, name, values):
 
 def _has_bool(values):
     kinds = set(map(type, values))
-    return bool in kinds or numpy.bool_ in kinds or (
-        not kinds <= {int, float} and any(isinstance(some, (list, tuple)) and _has_bool(some) for some in values))
+    return bool in kinds or numpy.bool_ in kinds or any(
+        isinstance(some, (list, tuple)) and _has_bool(some) for some in (values if not kinds <= {int, float} else ()))
 
 
 def _array(where, name, values):
@@ -352,10 +352,11 @@ def _array(where, name, values):
         return values
     try:
         given = numpy.asarray(values)
-        if isinstance(values, (list, tuple)) and given.dtype.kind in "iuf" and _has_bool(values):
-            raise Error(f"posenc: {where}: {name} must be numbers alone, got bools among them")
-        if given.ndim == 1 and given.dtype.kind in "iu" and isinstance(values, list):
-            return given  # a masked element would be NaN
+        if isinstance(values, (list, tuple)) and given.dtype.kind in "iuf":
+            if _has_bool(values):
+                raise Error(f"posenc: {where}: {name} must be numbers alone, got bools among them")
+            if given.ndim == 1 and given.dtype.kind in "iu":
+                return given  # a masked element would be NaN
         _require_unmasked(where, name, values)
         return given
     except (OverflowError, RuntimeError, TypeError, ValueError, Warning) as error:  # lists of any lengths; others' arrays
@@ -427,12 +428,20 @@ def _rows(where, rows, dtype):
     return _for_c(given, dtype)
 
 
+def _owner(array):
+    """The array whose own memory this is of; None: not known."""
+    base = array.base
+    return array if base is None else base if base.__class__ is numpy.ndarray and base.base is None else None
+
+
 def _require_apart(where, written, read):
     """C does not look whether rows, slots, weights and the like lie in what it writes. read: names and arrays."""
-    for to in written:
-        for name, array in read:
-            if array is None or (array.base is None and to.base is None and array is not to):
-                continue
+    owners = {id(_owner(to)) for to in written}
+    known = id(None) not in owners
+    for name, array in read:
+        if array is None or (known and (owner := _owner(array)) is not None and id(owner) not in owners):
+            continue
+        for to in written:
             if numpy.may_share_memory(to, array, 10**6):
                 raise Error(f"posenc: {where}: {name} must not overlap what is written")
 
@@ -658,7 +667,7 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     pairs], in place or into `out`, and returns what was written. bfloat16 is uint16, array, out or
     both, with type="bf16". first_dim: where the rotated 2 x pairs dims begin, from the end if negative. eps,
     weight: an RMS norm before; scale: after."""
-    view, from_ = _heads(array, _type_beside(type, array, out), layout, "array")
+    view, from_ = _heads(array, type if out is None else _type_beside(type, array, out), layout, "array")
     target, to = (array, _Heads())
     if out is not None:
         written, to = _heads(out, type if _is_uint16(out) else None, layout, "out")
@@ -672,7 +681,8 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     batches, tokens, heads, head_dim = view.shape
     weight = _numbers("rotate", "weight", weight, (head_dim,), real)
     eps, scale = _real("rotate", "eps", eps), _real("rotate", "scale", scale)
-    _require_apart("rotate", (target,), (("rows", rows), ("weight", weight)))
+    if weight is not None or (owner := _owner(target)) is None or (of := _owner(rows)) is None or of is owner:
+        _require_apart("rotate", (target,), (("rows", rows), ("weight", weight)))
     if view.size:
         _call("posenc1_rotate", ctypes.byref(_Rotation(
             from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,
@@ -771,23 +781,23 @@ class StepHeads:
                  hadamard=0, from_hadamard=0):
         where, h = "write_step", _StepHeads()
         is_cache = isinstance(source, Cache)
-        for name, value, read, reader in (("type", type, not is_cache or _is_uint16(out), "an array as source, or uint16 as out"),
+        for name, value, read, reader in (("type", type, not is_cache or (type is not None and _is_uint16(out)), "an array as source, or uint16 as out"),
                                           ("layout", layout, not is_cache, "an array as source"),
                                           ("source_slots", source_slots, is_cache, "a Cache as source"),
                                           ("out_layout", out_layout, out is not None, "out"),
                                           ("slots", slots, cache is not None, "cache")):
             if value is not None and not read:
                 raise Error(f"posenc: {where}: {name} must not be given without {reader}, got {_shown(value)}")
-        layout = source.layout if is_cache else "halves" if layout is None else layout
+        layout = source._layout if is_cache else "halves" if layout is None else layout
         self._kept, self._caches, self._read = [source, out], [], []
         if is_cache:
             h.from_cache, slots_of_source, target = source._described(where, "source_slots", source_slots)
-            tokens = source.pages * source.page_tokens if slots_of_source is None else len(slots_of_source)
-            shape, writes = (tokens, source.heads, source.head_dim), out is None and cache is None
+            tokens = source._pages * source._page_tokens if slots_of_source is None else len(slots_of_source)
+            shape, writes = (tokens, source._heads, source._head_dim), out is None and cache is None
             self._read.append(("source_slots", slots_of_source))
             self._caches.append((source, h.from_cache, writes, target))
         else:
-            view, h.from_ = _heads(source, _type_beside(type, source, out), layout, "source", where)
+            view, h.from_ = _heads(source, type if out is None else _type_beside(type, source, out), layout, "source", where)
             if view.shape[0] != 1:
                 raise Error(f"posenc: {where}: source must be [tokens, heads, head_dim], got {list(source.shape)}")
             shape, target = view.shape[1:], source
@@ -799,9 +809,9 @@ class StepHeads:
                 raise Error(f"posenc: {where}: out must have the shape {list(shape)}, got {list(out.shape)}")
         if cache is not None:
             h.to_cache, kept, memory = _of(where, "cache", Cache, cache)._described(where, "slots", slots)
-            if (cache.heads, cache.head_dim) != shape[1:] or (kept is not None and len(kept) != shape[0]):
+            if (cache._heads, cache._head_dim) != shape[1:] or (kept is not None and len(kept) != shape[0]):
                 raise Error(f"posenc: {where}: cache and slots must have {list(shape)} tokens, heads and head_dim, "
-                            f"got {[shape[0] if kept is None else len(kept), cache.heads, cache.head_dim]}")
+                            f"got {[shape[0] if kept is None else len(kept), cache._heads, cache._head_dim]}")
             self._read.append(("slots", kept)), targets.append(memory), self._caches.append((cache, h.to_cache, True, memory))
         for array in targets or (target,):
             if array.flags.writeable:
@@ -818,8 +828,7 @@ class StepHeads:
         h.scale, h.rounding = _real(where, "scale", scale), _named(where, "rounding", _ROUNDINGS, rounding)
         h.rounded_type = _TYPES["bf16"]
         h.hadamard, h.from_hadamard = _block(where, hadamard), _block(where, from_hadamard)
-        self._heads, self._written = h, [array for array in targets or (target,)
-                                         if not any(array is memory for _, _, _, memory in self._caches)]
+        self._heads, self._written = h, [out] if out is not None else [source] if cache is None and not is_cache else []
 
     tokens = _fixed("tokens")
 
