@@ -281,7 +281,8 @@ typedef struct posenc1_rotation {
  * not rotated are left alone in place, and copied otherwise.
  * Written heads must not overlap each other, nor those that are read, unless they are the same.
  * Heads side by side in each token, page or head, as in one buffer of q, k and v, do not overlap,
- * whatever is padded, nor do other slots. Not checked: rows, weights and slots must not overlap them either. */
+ * whatever is padded, nor do other slots. Not checked: written heads must not overlap rows, weights
+ * and slots either. */
 posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last);
 
 /* ---- A step in one pass: norm, rotation, scale, rounding, and the write to a cache ---- */

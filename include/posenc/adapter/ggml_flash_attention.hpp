@@ -229,7 +229,7 @@ std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {
 ///
 /// False, in every thread alike, with no barrier and no byte written, for what it leaves to the
 /// engine: a run that is to be ggml's reference (use_ref); keys or values that are not f32, f16,
-/// bf16, q8_0 or q4_0, each of its own type; another mask than f16; a mask for some of the heads;
+/// bf16, q8_0 or q4_0, whose types may differ; another mask than f16; a mask for some of the heads;
 /// rows with gaps; a bias, a scale or a cap that is not finite; memory that is too small. Else as
 /// ggml defines it: strides, GQA, MLA with values that are a view of keys, broadcasts over batches,
 /// mask, max_bias, logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec

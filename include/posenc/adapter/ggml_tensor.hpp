@@ -96,7 +96,7 @@ bool has_ggml_rows(Tensor const& t) noexcept {
          bits % block::align == 0;
 }
 
-/// The same of a tensor of a cache, whose type is one of with_ggml_type's.
+/// Whether a tensor of a cache has such rows, of a type that with_ggml_type knows.
 template <class Tensor>
 bool has_ggml_cache_rows(Tensor const& t) noexcept {
   return with_ggml_type(static_cast<int>(t.type), false,

@@ -65,7 +65,7 @@ struct strided_memory {
 /// Looks for a byte of heads of both a and b. Head j of b lies offset + sum m s bytes behind head i
 /// of a, m = j - i for a stride s that both have. The m that may bring the two together are tried,
 /// from the longest stride on: two or three of each where a stride is at least as long as what the
-/// shorter ones span, as in every layout of pages, tokens and heads.
+/// shorter strides span, as in every layout of pages, tokens and heads.
 class byte_search {
  public:
   byte_search(strided_memory const& a, strided_memory const& b) noexcept
@@ -123,7 +123,7 @@ class byte_search {
     return false;
   }
   // Whether none of the places that repeat every so many bytes, a divisor of the longest strides,
-  // is among those that the shorter ones reach.
+  // is among the places that the shorter strides reach.
   bool are_apart_in_a_period() const noexcept {
     integer period = 0;
     for (std::size_t i = 0; i < count_; ++i) {

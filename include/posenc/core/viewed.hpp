@@ -24,7 +24,7 @@ concept ends_with_its_line = std::ranges::range<R> && !outlives_its_line<R>;
 
 }  // namespace detail
 
-/// A std::span<T const> of an array, vector, span ... that has a name, or of what lives elsewhere;
+/// A std::span<T const> of an array, vector or span that has a name, or of what another view shows;
 /// a vector without a name is a compile error. As a member of a struct, or an argument that is
 /// kept.
 template <class T>
