@@ -92,7 +92,7 @@ class ssmax {
       : scales_(std::move(scales)), biases_(std::move(biases)) {
     detail::require(!scales_.empty(),
                     "ssmax: there must be a scale for at least one head, got none");
-    if (biases_.empty()) biases_.resize(scales_.size());
+    if (biases_.empty()) biases_ = std::vector<double>(scales_.size());
     detail::require(biases_.size() == scales_.size(),
                     "ssmax: there must be no biases or as many as scales, got ", biases_.size(),
                     " biases for ", scales_.size(), " scales");
