@@ -1,6 +1,8 @@
 # A header for Doxygen, line by line the same: one namespace whatever the target; the first comment
 # is the file's; and what a reader can do without being told is documented here, once.
-s/posenc::inline POSENC_TARGET/posenc/
+s/^namespace posenc \{ inline namespace POSENC_TARGET \{$/namespace posenc {/
+s/^namespace posenc \{ inline namespace POSENC_TARGET \{ namespace (detail.*) \{$/namespace posenc::\1 {/
+s|^\}\}+  // namespace posenc|}  // namespace posenc|
 1,/^#pragma once/ {
   s|^//   |//!     |
   s|^//|//!|

@@ -34,8 +34,8 @@ function add(name) {
 }
 FNR == 1 { flush(); header = FILENAME; sub(/.*\/posenc\//, "", header); open = inside = 0 }
 /^namespace .*detail/ { open = 0; next }
-/^namespace posenc::inline POSENC_TARGET \{|^}  \/\/ namespace detail/ { open = 1; next }
-/^}  \/\/ namespace/ { flush(); open = 0; next }
+/^namespace posenc \{ inline namespace POSENC_TARGET \{$|^}  \/\/ namespace detail/ { open = 1; next }
+/^}+  \/\/ namespace/ { flush(); open = 0; next }
 !open { next }
 { sub(/ *\/\/.*/, "") }
 /^(template|requires|static_assert|using namespace|friend|#|}|$)/ || /^extern template/ { if (/^}/) inside = 0; next }

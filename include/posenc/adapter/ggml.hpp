@@ -17,7 +17,7 @@
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_rows.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Rows of a tensor, that is, heads, in ggml's order: batch, token, head.
 struct ggml_row_range {
@@ -212,4 +212,4 @@ void ggml_rope(row_cache& cache, ggml_rope_call const& call, ggml_heads<S> const
   p.is_interleaved() ? rotate_blocks(interleaved()) : rotate_blocks(halves());
 }
 
-}  // namespace posenc
+}}  // namespace posenc

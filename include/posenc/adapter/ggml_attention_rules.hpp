@@ -14,7 +14,7 @@
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The parameters of the op, in the first three words of a tensor's op_params.
 struct ggml_attention_parameters {
@@ -60,4 +60,4 @@ class ggml_attention_rules {
   float const* sinks_;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -19,7 +19,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -246,4 +246,4 @@ bool ggml_flash_attention(Params const& params, Tensor const& dst, Barrier const
            {static_cast<std::byte*>(params.wdata), params.wsize});
 }
 
-}  // namespace posenc
+}}  // namespace posenc

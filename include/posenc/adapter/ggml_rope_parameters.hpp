@@ -15,7 +15,7 @@
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/rows/pair_axes.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// ggml's names, types and defaults (of ggml_rope). [ggml.h, ggml_rope_ext, ggml_rope_multi,
 /// ggml_rope_set_offset]
@@ -189,4 +189,4 @@ inline frequencies ggml_frequencies(ggml_rope_parameters const& p, std::size_t h
       factor);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

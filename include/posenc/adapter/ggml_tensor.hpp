@@ -17,7 +17,7 @@
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/simd/x86_dot_products.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// ggml's numbers for the types of tensors, which its files have too.
 template <class F>
@@ -183,4 +183,4 @@ struct ggml_batch {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -16,7 +16,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The key of a value: the bytes that determine it, one part after another. They do not say
 /// where a part ends: let the first say what the value is, and the sizes of parts that vary.
@@ -152,4 +152,4 @@ class row_cache {
   detail::content_cache<cos_sin_rows<float>> rows_;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

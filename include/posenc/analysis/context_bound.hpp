@@ -13,7 +13,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// What frequencies say about the context, of which a(r) = mean_cosine(f, r) is the judge.
 struct context_bounds {
@@ -101,4 +101,4 @@ inline double smallest_base(std::size_t dim, std::size_t length) {
   }
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -14,7 +14,7 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Bounds of the weights of n keys whose scores, times beta, lie within `spread`.
 struct weight_bounds {
@@ -190,4 +190,4 @@ inline sharpened_entropies sharpens_between(adaptive_temperature const& rule = {
   return {below, border(middle, 64)};
 }
 
-}  // namespace posenc
+}}  // namespace posenc

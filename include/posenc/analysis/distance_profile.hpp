@@ -15,7 +15,7 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// q = k = (1, ..., 1): shows the encoding alone. With RoPE, the logit at distance r is sum_i 2
 /// cos(r f_i). [Barbero 2024, fig. 2a]
@@ -201,4 +201,4 @@ attention_map map_attention(Encoding const& encoding, attention_map_settings con
   return result;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// A row of scores, and what would have been best for it.
 struct temperature_sample {
@@ -65,4 +65,4 @@ inline adaptive_temperature fit_adaptive_temperature(std::span<temperature_sampl
   return result;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

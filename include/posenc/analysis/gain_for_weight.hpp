@@ -9,7 +9,7 @@
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -62,4 +62,4 @@ inline std::optional<double> gain_for_weight(list_view<double> scores, std::size
   return gain;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -12,7 +12,7 @@
 #include "posenc/analysis/score_by_frequency.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The key R^r q, which scores highest at distance r, and its scores at all other distances. Scores
 /// are <R_t q, R_s k>, without 1 / sqrt(head_dim).
@@ -102,4 +102,4 @@ key_at_distance key_for_distance(Q const& query, frequencies const& f, std::size
   return result;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

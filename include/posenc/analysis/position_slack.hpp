@@ -11,7 +11,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -62,4 +62,4 @@ inline double position_slack(frequencies const& f, std::span<double const> budge
   return low;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

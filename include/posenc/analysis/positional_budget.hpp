@@ -16,7 +16,7 @@
 #include "posenc/analysis/key_for_distance.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -144,4 +144,4 @@ positional_head_vectors positional_head(frequencies const& f, std::size_t distan
   return {std::move(psi), std::move(key)};
 }
 
-}  // namespace posenc
+}}  // namespace posenc

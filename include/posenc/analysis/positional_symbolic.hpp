@@ -11,7 +11,7 @@
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Which pairs of keys are exchanged, and how they are weighed.
 struct positional_symbolic_settings {
@@ -131,4 +131,4 @@ std::vector<positional_symbolic_score> positional_symbolic(
   return result;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

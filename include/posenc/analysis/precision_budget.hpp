@@ -14,7 +14,7 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// An angle as an engine has it, radians: angle + rest, |rest| at most half an ULP of it.
 struct formed_angle {
@@ -181,4 +181,4 @@ std::vector<precision_at_length> precision_budget(frequencies const& f, std::siz
   }
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -13,7 +13,7 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// a(r) = (1/h) sum_i cos(r inv_freq_i) over the h pairs: the score of two equal constant vectors
 /// at distance r, divided by that at distance 0 [Barbero 2024, figure 2]; and how much more a key
@@ -103,4 +103,4 @@ inline std::optional<std::size_t> first_negative_distance(frequencies const& f, 
   return {};
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -7,7 +7,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Welford's recurrence, which loses no precision on numbers far from 0. Without any numbers,
 /// everything is 0.
@@ -36,4 +36,4 @@ class running_moments {
   double mean_ = 0, squares_ = 0, low_ = 0, high_ = 0;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -16,7 +16,7 @@
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/phase.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// One query or key: a vector, an array, a span ... of head_dim storable numbers.
 template <class V>
@@ -154,4 +154,4 @@ std::vector<std::vector<running_moments>> norms_by_frequency(
   return result;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

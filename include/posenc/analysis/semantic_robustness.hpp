@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The distance at which a pair that scored 1 at distance 0 first scores only `cosine`:
 /// arccos(cosine) / inv_freq tokens. 0 is where its sign flips, -1 where it is most negative.
@@ -112,4 +112,4 @@ inline fraction_suggestion suggest_fraction(frequencies const& f, std::size_t le
   return {kept, static_cast<double>(kept) / static_cast<double>(f.pairs())};
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -10,7 +10,7 @@
 #include "posenc/analysis/score_by_frequency.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Bounds on the spread of one query's scores, largest less smallest. They hold if the query's
 /// input y and the keys' inputs x have norms of at most 1. Otherwise multiply by |y| max |x|; if
@@ -71,4 +71,4 @@ spread_bounds spread_bound(Q const& w_q, K const& w_k, std::size_t head_dim,
   return result;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

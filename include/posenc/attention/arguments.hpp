@@ -21,7 +21,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// What attention is asked for, beside queries, keys, values and an encoding.
 struct attention_options {
@@ -245,4 +245,4 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

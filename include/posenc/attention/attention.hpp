@@ -20,7 +20,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Reusable results and memory. Not for concurrent use.
 ///
@@ -150,4 +150,4 @@ attention_result<detail::arithmetic_of<Q>> attention(Q const& q, K const& k, V c
 /// Whatever else is given.
 void attention(...) = delete;  // posenc: attention takes views q, k, v, an encoding, and options
 
-}  // namespace posenc
+}}  // namespace posenc

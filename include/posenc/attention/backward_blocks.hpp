@@ -19,7 +19,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Dense.
 template <std::floating_point T>
@@ -182,4 +182,4 @@ struct backward_blocks {
 
 }  // namespace detail
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -23,7 +23,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// One worker of a call. Which worker takes a piece changes no bit of it.
 template <class Call>
@@ -218,4 +218,4 @@ class block_attention {
   attention_piece piece_ = {};
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

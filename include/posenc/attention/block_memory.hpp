@@ -15,7 +15,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The most rows of a block, unless one query has more.
 inline constexpr std::size_t rows_of_block = 144;
@@ -89,4 +89,4 @@ struct block_memory {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -9,7 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/tile.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The rows of a block, [kv heads][queries][group]. Each spans the hull of the key ranges of all
 /// queries of the block.
@@ -31,4 +31,4 @@ struct block_shape {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

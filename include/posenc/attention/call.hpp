@@ -14,7 +14,7 @@
 #include "posenc/core/overlap.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -157,4 +157,4 @@ void attend(worker<Barrier> const& self, Calls const& calls, std::span<std::byte
 /// Whatever else is given.
 void attend(...) = delete;  // posenc: attend takes tasks or a worker, calls, and std::byte memory
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -21,7 +21,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Where a call leaves more than outputs. Each is empty, or whole.
 template <std::floating_point T>
@@ -191,4 +191,4 @@ class checked_call {
 };
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

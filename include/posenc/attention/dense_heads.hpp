@@ -12,7 +12,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -86,4 +86,4 @@ heads_view<T const> as_computed(T* numbers, Heads const& x) {
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

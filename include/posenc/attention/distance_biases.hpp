@@ -15,7 +15,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The distances of a step, [nearest, farthest]; negative for keys after the query.
 struct distance_range {
@@ -133,4 +133,4 @@ class step_scores<scheme<Es...>> {
   std::tuple<step_scores<std::remove_cvref_t<Es>>...> scores_;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -14,7 +14,7 @@
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// What heads that are read are stored as: numbers, or a format.
 template <class Heads>
@@ -95,4 +95,4 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
   }
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

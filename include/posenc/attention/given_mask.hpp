@@ -11,7 +11,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Cells [heads][queries][keys] of an engine, where they lie: a copy refers to the same memory,
 /// which must outlive it. Queries and keys are counted as the call has them, whatever their
@@ -157,4 +157,4 @@ class given_mask {
   std::size_t slope_count_ = 0;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

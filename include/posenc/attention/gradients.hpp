@@ -16,7 +16,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The gradients of a loss with respect to q, k and v, from those with respect to attention's
 /// outputs:
@@ -123,4 +123,4 @@ attention_gradients<arithmetic_t<Q>> attention_backward(
   return std::move(workspace.result);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Rows, each over some of its keys: the sum of their exponentials, and the outputs as if they were
 /// all its keys.
@@ -70,4 +70,4 @@ struct partial_rows {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -14,7 +14,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// From first to last, both included; empty where last < first.
 struct position_interval {
@@ -223,4 +223,4 @@ class mask {
 inline constinit mask const mask::full = mask(mask::any, mask::any);
 inline constinit mask const mask::causal = mask(mask::any, 0);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -18,7 +18,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/numbers.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// From first up to but not including last.
 struct token_range {
@@ -237,4 +237,4 @@ struct mask_cells {
 };
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

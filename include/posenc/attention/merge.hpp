@@ -9,7 +9,7 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The result of attention to the keys of both: with weights w = e^(log_sum_exp - the larger one),
 /// outputs are (w_a a + w_b b) / (w_a + w_b), and log_sum_exp is ln(e^a + e^b). Associative up to
@@ -48,4 +48,4 @@ template <std::floating_point T>
   return both;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

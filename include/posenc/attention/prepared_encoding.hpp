@@ -18,7 +18,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -183,4 +183,4 @@ attention_positions positions_of(prepared_encoding<T, Encoding> const& step,
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -16,7 +16,7 @@
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/tile.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Calls part(first, count) for blocks of up to `most`, each aligned to a multiple of it, that
 /// cover [first, last).
@@ -144,4 +144,4 @@ void add_transposed_product(heads_view<T> const& sums, T const* factors, T const
   });
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

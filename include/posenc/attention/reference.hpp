@@ -20,7 +20,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// softmax(scale q k^T under the encoding) v, to read and to test against: shapes, options, errors
 /// and results are those of attention, which computes the same in blocks.
@@ -140,4 +140,4 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
   return result;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -21,7 +21,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// One row of a block.
 template <class T>
@@ -221,4 +221,4 @@ class score_blocks {
   heads_view<T const> far_keys_ = {nullptr, {0, 1, 1}};
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -14,7 +14,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/core/worker_marks.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// What the workers of some calls share, and what is each worker's own.
 template <class Call>
@@ -106,4 +106,4 @@ class shared_memory {
   std::byte* own_;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -14,7 +14,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/tile.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Neighbouring keys or values of one head as panels, each made when it is first asked for. They
 /// are kept for the next blocks of queries, or else the next panel takes their place.
@@ -121,4 +121,4 @@ class tile_panels {
   std::vector<std::byte> own_;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Tokens that are not there: those whose key or value has no slot.
 struct missing_tokens {
@@ -111,4 +111,4 @@ inline token_range hull(std::span<token_range const> ranges) noexcept {
   return all;
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

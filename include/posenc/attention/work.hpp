@@ -11,7 +11,7 @@
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Keys whose scores, and panels, a worker holds at a time. Parts begin at multiples of it, so that
 /// bits depend on neither workers nor pages.
@@ -103,4 +103,4 @@ struct attention_work {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -13,7 +13,7 @@
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/registers.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// E4M3 of OCP: 1 sign bit, 4 exponent bits of bias 7, 3 fraction bits. The largest number is 448,
 /// the least normal one 2^-6, the least one 2^-9; no infinity; NaN is 0x7f and 0xff.
@@ -86,4 +86,4 @@ struct e4m3_codes {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -19,7 +19,7 @@
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/numbers.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Numbers at any address, aligned or not, each rounded once to nearest even. (Where they are
 /// aligned, a number type is a format of itself: heads_view k(numbers, shape, slots).)
@@ -168,4 +168,4 @@ struct deepseek_v4 {
   }
 };
 
-}  // namespace posenc
+}}  // namespace posenc

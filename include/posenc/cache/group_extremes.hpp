@@ -20,7 +20,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Some groups of `size` numbers each, at most as many groups as a register has numbers.
 struct number_groups {
@@ -191,6 +191,6 @@ struct group_ranges {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END

@@ -19,7 +19,7 @@
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/nibbles.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -170,4 +170,4 @@ struct int4_static {
   float factor() const noexcept { return scale; }
 };
 
-}  // namespace posenc
+}}  // namespace posenc

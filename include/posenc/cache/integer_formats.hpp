@@ -19,7 +19,7 @@
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// OpenVINO's default (u8, per token and head) [attn_quant.cpp, quant_u8]:
 ///
@@ -184,4 +184,4 @@ struct int8_static {
   float factor() const noexcept { return scale; }
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -19,7 +19,7 @@
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/nibbles.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// q4_0 of ggml, which llama.cpp stores [ggml-quants.c, quantize_row_q4_0_ref]:
 ///
@@ -124,4 +124,4 @@ struct q4_0 {
   }
 };
 
-}  // namespace posenc
+}}  // namespace posenc

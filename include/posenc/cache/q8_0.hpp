@@ -15,7 +15,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/codes.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// How q8_0 rounds: quantize_row_q8_0_ref in ggml's own words, or its code for AVX2.
 enum class q8_0_writer { reference, avx2 };
@@ -99,4 +99,4 @@ struct q8_0 {
   }
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -8,7 +8,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// query_position - key_position; -(2^63 - 1) or 2^63 - 1 where that is beyond.
 constexpr std::int64_t distance_between(std::int64_t query_position,
@@ -76,4 +76,4 @@ void adjust_scores(E const& e, score_row<T> const& row) {
   }
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -11,7 +11,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Of [tokens][heads][head_dim].
 struct heads_shape {
@@ -174,4 +174,4 @@ struct at_strides {
   using of = detail::strided_address<E>;  ///< of numbers or of bytes
 };
 
-}  // namespace posenc
+}}  // namespace posenc

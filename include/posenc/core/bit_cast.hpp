@@ -6,7 +6,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 #if defined(__cpp_lib_bit_cast)
 using std::bit_cast;
@@ -23,4 +23,4 @@ requires(sizeof(To) == sizeof(From)) constexpr To bit_cast(From const& from) noe
 }
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -53,7 +53,7 @@
 /// What else headers promise does not: the same bits in two ways (by number or by register, whole
 /// or in parts, in two places of a program), NaN out for NaN in, the sign of 0, and subnormal
 /// numbers, which the CPU may flush to 0. A barrier stands only where reordering costs accuracy.
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// x, rounded to its type: no sum or product is reordered across it, and x87 keeps no more.
 template <std::floating_point T>
@@ -144,4 +144,4 @@ inline double log_add_exp(double a, double b) noexcept {
   return more + std::log1p(std::exp(less - more));
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -6,7 +6,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The names of all functions that a site calls.
 struct site_names {
@@ -139,4 +139,4 @@ struct check_of {
 template <class E>
 using encoding_check = check_of<std::remove_cvref_t<E>>;
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -14,7 +14,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// What an executor is given: task(i) does part i of a call's work, in the thread that calls, and
 /// throws nothing. It may be copied, and is over when the call is.
@@ -192,4 +192,4 @@ inline auto one_task() {
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

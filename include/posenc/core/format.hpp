@@ -9,7 +9,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// A format with all bytes of a head in one place. One of your own is used like the library's:
 ///
@@ -140,4 +140,4 @@ void encode(F const& format, heads_to_encode& heads) noexcept {
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

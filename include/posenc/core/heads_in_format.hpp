@@ -16,7 +16,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Heads in a format. Dense pages of a format with scales elsewhere have them behind their codes:
 /// DeepSeek V4's.
@@ -247,4 +247,4 @@ template <class Format, class Void, class Scales, detail::slot_list Slots>
 heads_view(Format, Void*, pages_shape, pages_strides, Scales*, pages_strides, Slots const&)
     -> heads_view<detail::as_read<Format, Void>, in_pages>;
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -16,7 +16,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -171,4 +171,4 @@ concept writable_heads = heads_of_numbers<V> && writable<typename V::element_typ
 
 // clang-format on
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -17,7 +17,7 @@
 #include "posenc/core/slots.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Of [pages][page_tokens][heads][head_dim].
 struct pages_shape {
@@ -220,4 +220,4 @@ struct in_pages {
   using of = detail::paged_address<E>;  ///< of numbers or of bytes
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -11,7 +11,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Addresses in memory, [first, last).
 struct memory_range {
@@ -203,4 +203,4 @@ bool same_heads(A const& a, B const& b) noexcept {
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -15,7 +15,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// One position per token, in any order; gaps, repeats and negative positions are allowed.
 using positions_view = std::span<std::int64_t const>;
@@ -150,4 +150,4 @@ class position_list {
 };
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -24,7 +24,7 @@
 extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 #endif
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// False if x is infinite or NaN, under -ffast-math too (core/compiler.hpp).
 constexpr bool is_finite(double x) noexcept {
@@ -151,4 +151,4 @@ void require_finite(char const* what, auto const& numbers, char const* where = n
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

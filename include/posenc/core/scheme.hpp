@@ -13,7 +13,7 @@
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 template <class... Encodings>
 class scheme;
 
@@ -234,4 +234,4 @@ class scheme {
 /// No positional encoding: acts nowhere. [Kazemnejad 2023; Haviv 2022]
 using nope = scheme<>;
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -9,7 +9,7 @@
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The scores of one query of one head against its keys, with all that a rule may depend on.
 template <class T>
@@ -54,4 +54,4 @@ struct row_statistics {
   row_scores scores = {};           ///< x itself
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -7,7 +7,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Takes parts from memory, one behind the other; each begins a cache line. Without memory it
 /// counts the bytes that the same parts need.
@@ -44,4 +44,4 @@ class scratch {
   bool fits_ = true;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

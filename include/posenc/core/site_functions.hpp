@@ -11,7 +11,7 @@
 #include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 // clang-format off
 
@@ -75,4 +75,4 @@ template <class E, class T>
 concept prepares_far =
     prepares<E, T> && requires(prepared_t<E, T> const& p) { { p.far() } -> encodes<T>; };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

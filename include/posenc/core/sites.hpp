@@ -22,7 +22,7 @@
 #include "posenc/core/site_functions.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 // clang-format off
 
@@ -158,4 +158,4 @@ concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
 template <class E>
 concept wraps_encodings = std::bool_constant<E::wraps_encodings>::value;
 
-}  // namespace posenc
+}}  // namespace posenc

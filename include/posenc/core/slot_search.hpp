@@ -11,7 +11,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Looks for a slot that comes again, in any order of slots. The time is linear for up to 16,384
 /// slots; beyond, all are read once more for each further 16,384, or for each further 2^18 slots
@@ -163,4 +163,4 @@ inline void require_each_slot_once(std::span<std::int64_t const> slots) {
            token);
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -12,7 +12,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The slots of the tokens of sequences, one after another, from a block table, [sequences][pages]:
 /// the pages of each. Made once per step, for the keys and values of every layer:
@@ -71,4 +71,4 @@ concept slot_list = requires(Slots const& slots) {
 };
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -11,7 +11,7 @@
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
 /// One float and its bits; simd/lanes.hpp has a register of them.
@@ -233,4 +233,4 @@ struct line_allocator {
 };
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

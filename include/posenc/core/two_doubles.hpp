@@ -6,7 +6,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// high + low, high the double nearest to the sum. Operations: relative error of a few 2^-104.
 struct two_doubles {
@@ -73,4 +73,4 @@ inline two_doubles pow(two_doubles const& x, two_doubles const& y) noexcept {
   return exp(y * log(x));
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

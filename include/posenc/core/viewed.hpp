@@ -9,7 +9,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -46,4 +46,4 @@ struct viewed : std::span<T const> {
   viewed(List const&&) = delete;  // posenc: what is viewed must have a name
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -8,7 +8,7 @@
 #include "posenc/core/scratch.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A number in memory that workers share, whatever was there before. Nothing constructs it, as two
 /// workers may write it before they know of each other. Barriers order it: memory_order_relaxed.
@@ -48,4 +48,4 @@ class worker_marks {
   std::size_t workers_;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -18,7 +18,7 @@
 #include "posenc/decode/whole_lines.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Whether a tile of scores is a square of registers, a block each, which is then transposed in
 /// registers.
@@ -245,4 +245,4 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
   few_outputs<1, T, S>(outputs, weights, rows, v, sums, tiles);
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -13,7 +13,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 template <class F>
 inline constexpr bool has_groups = F::codes_are == code_layout::groups_of_32;
@@ -93,6 +93,6 @@ struct values_64 {
 
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END

@@ -23,7 +23,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The weights of a tile times the scales of their values, as codes of 8 bits, [rows][tile_tokens]:
 /// those of one token of each stream are neighbours.
@@ -215,7 +215,7 @@ void dot_outputs(float* outputs, float const* weights, std::size_t rows, auto co
   });
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END
 

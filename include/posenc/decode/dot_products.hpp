@@ -8,7 +8,7 @@
 #include "posenc/decode/dot_scores.hpp"
 #include "posenc/simd/x86_dot_products.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// A cache's format, of whose keys or values decoding may make rounded products:
 ///
@@ -57,4 +57,4 @@ template <class F>
 inline constexpr bool multiplies_codes<dot_products<F>> = multiplies_bytes;
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -24,7 +24,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// 64 dims of a query, rounded as int8_per_head rounds a head, or each group. Two groups alternate
 /// by eight dims, and so do begins and scales: a a b b.
@@ -140,7 +140,7 @@ void dot_scores(float* scores, float scale, float const* q, std::size_t rows, au
   finish_scores<float, F>(scores, scale, q, rows, padded_rows(rows), k);
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END
 

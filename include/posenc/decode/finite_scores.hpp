@@ -15,7 +15,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/head_codes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Tests exponent bits; branch-free, so that it vectorises.
 template <std::floating_point T>
@@ -65,4 +65,4 @@ void finish_scores(T* scores, T scale, T const* q, std::size_t rows, std::size_t
   }
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

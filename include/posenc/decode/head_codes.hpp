@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// How heads of numbers S, or in a format S, are read: in registers, or decoded to memory before.
 template <class S>
@@ -93,4 +93,4 @@ struct head_block {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -6,7 +6,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/run_reader.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// How many rows are computed at a time: one, if that is less work than fours filled with zeros.
 constexpr std::size_t rows_at_once(std::size_t rows) noexcept {
@@ -21,4 +21,4 @@ constexpr std::size_t padded_row(std::size_t n, std::size_t rows, std::size_t pa
   return n / rows * padded + n % rows;
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -14,7 +14,7 @@
 #include "posenc/decode/head_codes.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Four streams of a run of 512 tokens are read in parallel: hardware prefetchers follow four
 /// streams faster than one. Scores and weights are computed in tiles of 64 tokens, 16 of each
@@ -199,4 +199,4 @@ template <std::floating_point T, class Reader>
   }
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

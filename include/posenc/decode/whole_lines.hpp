@@ -7,7 +7,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Numbers that begin where a cache line does: a register that lies across two lines is loaded and
 /// stored at half the rate.
@@ -25,4 +25,4 @@ class whole_lines {
   std::vector<T> numbers_;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

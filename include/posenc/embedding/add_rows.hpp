@@ -10,7 +10,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Throws std::invalid_argument unless x has heads of `dim` dims and there is one position a token.
 template <class T>
@@ -36,4 +36,4 @@ void add_rows(heads_view<T> const& x, auto const& write) {
   }
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/embedding/add_rows.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// p_t = table[t + offset]: GPT-2, BERT, ViT (offset 0), OPT and BART (2), RoBERTa (padding_idx +
 /// 1). [Devlin 2018; Radford 2019] Keeps a copy of the table in its storage type T. Throws
@@ -71,4 +71,4 @@ class learned_embedding {
 
 static_assert(acts_on_embeddings<learned_embedding<float>>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -16,7 +16,7 @@
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// An axis of a grid. Cell i has the coordinate first + i * step.
 struct grid_axis {
@@ -186,4 +186,4 @@ inline sin_cos_grid<interleaved> detr_sin_cos(std::size_t height, std::size_t wi
 
 static_assert(acts_on_embeddings<sin_cos_grid<halves>>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -17,7 +17,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rows/phase.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// How published sinusoidal embeddings differ, apart from frequencies and order of pairs.
 struct sinusoidal_form {
@@ -132,4 +132,4 @@ class sinusoidal {
 
 static_assert(acts_on_embeddings<sinusoidal<interleaved>>);
 
-}  // namespace posenc
+}}  // namespace posenc

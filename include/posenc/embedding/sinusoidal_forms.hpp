@@ -10,7 +10,7 @@
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -151,4 +151,4 @@ inline sinusoidal<halves> ggml_timestep(std::size_t dim, double max_period = 1e4
 static_assert(acts_on_embeddings<decltype(fairseq_sinusoidal(2, 0))>);
 static_assert(acts_on_embeddings<decltype(timestep(2))>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -9,7 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The frequencies of one axis after another, each series from its start: geometric(dims[0],
 /// bases[0]), then geometric(dims[1], bases[1]) ...
@@ -79,4 +79,4 @@ inline frequencies pixel(std::size_t dim, double max_freq = 10) {
       pairs, 1, [&](std::size_t i) { return pi * (range * static_cast<double>(i) / steps + 1); });
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -14,7 +14,7 @@
 #include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/phase_step.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Neighbouring pairs [first, last).
 struct pair_range {
@@ -176,4 +176,4 @@ inline std::vector<pair_description> describe(frequencies const& f, std::size_t 
   return pairs;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

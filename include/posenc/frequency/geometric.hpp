@@ -6,7 +6,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
 inline frequencies geometric_series(char const* rule, std::size_t dim, double base,
@@ -35,4 +35,4 @@ inline frequencies geometric_inclusive(std::size_t dim, double base) {
                                   dim > 2 ? static_cast<double>(dim) / 2 - 1 : 1);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/ntk.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The numbers of Llama 3's rule, with its names.
 struct llama3_scaling {
@@ -30,4 +30,4 @@ inline frequencies llama3(frequencies const& f, llama3_scaling const& scaling) {
   return ntk_by_parts(f, {.factor = factor, .original_length = length, .alpha = low, .beta = high});
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -79,4 +79,4 @@ inline frequencies longrope(frequencies const& f, longrope_scaling const& scalin
   return length > scaling.original_length ? of_long : of_short;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

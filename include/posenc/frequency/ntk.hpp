@@ -9,7 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/yarn.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// inv_freq_i / factor: a context `factor` times longer uses the angles of the trained one. [Chen
 /// 2023, 3.2] Below 1 it shortens the context, here and in the other rules.
@@ -169,4 +169,4 @@ inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling 
   return parts.with_attention_factor(f.attention_factor() * detail::yarn_magnitude(scaling.factor));
 }
 
-}  // namespace posenc
+}}  // namespace posenc

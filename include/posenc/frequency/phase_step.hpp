@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// An angle as a fraction of a turn: 2^64 is 2 pi. Integers wrap as angles do, so that a product
 /// with a position is reduced modulo 2 pi at no cost, without error.
@@ -141,4 +141,4 @@ class phase_steps {
   std::vector<double, detail::line_allocator<double>> turns_;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/ntk.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// How many of `pairs` pairs p-RoPE keeps: floor(p * pairs), by one of the two rules below.
 using kept_pairs_rule = std::size_t (*)(double p, std::size_t pairs);
@@ -102,4 +102,4 @@ inline frequencies fope_floor(frequencies const& f, double trained_length) {
       f, [&](std::size_t, auto const& inv_freq) { return inv_freq.high < floor ? 0 : inv_freq; });
 }
 
-}  // namespace posenc
+}}  // namespace posenc

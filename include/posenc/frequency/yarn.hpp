@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The numbers of YaRN, with the names of rope_scaling.
 struct yarn_scaling {
@@ -178,4 +178,4 @@ inline frequencies yarn(frequencies const& f, yarn_scaling const& scaling) {
   return detail::changed(f, along_ramp, attention_factor(scaling));
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -6,7 +6,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/settings.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 // clang-format off
 /// Types of layers: first those with attention.
@@ -235,4 +235,4 @@ constexpr model_family family(std::string_view types, norm_rule const& norm,
   return rest;
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

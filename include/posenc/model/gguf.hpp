@@ -5,7 +5,7 @@
 #include "posenc/model/gguf/parts.hpp"
 #include "posenc/model/gguf/reader.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 /// Reads the keys of more than a hundred architectures of llama.cpp, and the tensors rope_freqs,
 /// rope_factors_long and rope_factors_short. For an absent key llama.cpp's default is used and
 /// listed in `assumptions`.
@@ -50,4 +50,4 @@ inline model_description read_gguf(std::filesystem::path const& first,
 }
 #endif
 
-}  // namespace posenc
+}}  // namespace posenc

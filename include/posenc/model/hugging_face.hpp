@@ -9,7 +9,7 @@
 #include "posenc/model/hugging_face/reader.hpp"
 #include "posenc/model/opened.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 /// Reads a config.json that is parsed already; `name` is the name of the file, for errors.
 ///
 /// Reads the keys of transformers 5 (rope_parameters, nested by type of layer or not) and of
@@ -116,4 +116,4 @@ inline model_description read_rope_parameters(std::string_view text, std::string
   return read_rope_parameters(detail::parsed_json(text, name), name, around);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

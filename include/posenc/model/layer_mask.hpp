@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The mask of text: window, later keys and chunk. Positions decide.
 ///
@@ -59,4 +59,4 @@ inline mask mask_of(layer_description const& layer, std::span<std::int64_t const
   return mask::given(given_mask(cells.data(), {queries, 1, keys}));
 }
 
-}  // namespace posenc
+}}  // namespace posenc

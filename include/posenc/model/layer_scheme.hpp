@@ -6,7 +6,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/soft_cap.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
 /// The rotations of a layer at the positions of a step.
@@ -106,4 +106,4 @@ class layer_scheme {
 
 static_assert(acts_on_queries_and_keys<layer_scheme> && acts_on_scores<layer_scheme>);
 
-}  // namespace posenc
+}}  // namespace posenc

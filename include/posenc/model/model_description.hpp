@@ -20,7 +20,7 @@
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/log_n.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Frequencies for each length of the sequence: dynamic NTK and LongRoPE depend on it.
 class frequencies_by_length {
@@ -216,4 +216,4 @@ enum class unknown_model {
             ///< assumptions say so, notes and ignored list the keys
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -11,7 +11,7 @@
 #include "posenc/core/target.hpp"
 
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A directory opens, too.
 inline bool is_readable(std::ifstream const& in, std::filesystem::path const& file) {
@@ -25,5 +25,5 @@ inline std::ifstream opened(std::filesystem::path const& file) {
   return in;
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 #endif

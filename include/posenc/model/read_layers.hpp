@@ -8,7 +8,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/family.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Full attention in one of n layers at the family's place, `others` elsewhere; nowhere for n = 0.
 inline layer_types full_every(auto& config, std::size_t n, std::string_view others) {
@@ -225,4 +225,4 @@ inline model_description read_layers(auto& config) {
   return config.settled();
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -8,7 +8,7 @@
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/model/settings.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// LongRoPE of a series. `of_long` is the attention factor of the long list, if it has its own.
 inline frequencies_by_length longrope_by_length(frequencies const& series,
@@ -76,4 +76,4 @@ inline pair_axes alternating_axes_of(std::string const& where,
   return pair_axes(std::move(axes));
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

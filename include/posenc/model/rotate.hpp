@@ -11,7 +11,7 @@
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Rows of a description's frequencies at a length of the sequence, of the opposite angle if the
 /// model rotates by that. Positions are of text, where all axes agree; rows of images are axis_rows
@@ -89,4 +89,4 @@ inline pair_dims dims_of_pair(rotary_description const& rotary, std::size_t head
       rotary.layout);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -7,7 +7,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The most dims, heads or layers that a key may give.
 inline constexpr std::size_t most_dims = 65'536;
@@ -240,4 +240,4 @@ inline bool share_keys(findings& config, std::vector<scheduled_layer> const& lay
   return true;
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -14,7 +14,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Scores of two kinds: near ones, t - s < window, of q and k rotated at their own positions; and
 /// far ones, of q and k rotated at far_query(t) and far_key(s):
@@ -187,4 +187,4 @@ distance_remapped<Inner> self_extend(Inner inner, std::int64_t window, std::int6
   return {std::move(inner), self_extend(window, group)};
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/hadamard.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -52,4 +52,4 @@ struct hadamard_transform {
 static_assert(acts_on_queries_and_keys<hadamard_transform> &&
               pulls_back_queries_and_keys<hadamard_transform>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -15,7 +15,7 @@
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// M-RoPE [Qwen2-VL, 2.1]: pair i of a token rotates by its position on axis a(i), times
 /// inv_freq_i. Text, whose positions are equal on all axes, is rotated as rope does. The position
@@ -98,4 +98,4 @@ class m_rope {
 static_assert(acts_on_queries_and_keys<m_rope<halves>> &&
               pulls_back_queries_and_keys<m_rope<halves>>);
 
-}  // namespace posenc
+}}  // namespace posenc

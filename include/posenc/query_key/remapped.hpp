@@ -11,7 +11,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/query_key/rope.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// From a position to the one that takes its place.
 template <class M>
@@ -85,4 +85,4 @@ class remapped {
 static_assert(acts_on_queries_and_keys<remapped<rope<halves>, std::int64_t (*)(std::int64_t),
                                                 std::int64_t (*)(std::int64_t)>>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -18,7 +18,7 @@
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/row_maker.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// What an encoding prepares that rotates by rows, one per token: rope, m_rope, or your own, which
 /// needs only
@@ -161,4 +161,4 @@ rope<Layout> p_rope(std::size_t head_dim, double base, double p) {
   return rope<Layout>(truncated(geometric(head_dim, base), p));
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -12,7 +12,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -71,4 +71,4 @@ class unprojected {
 static_assert(acts_on_queries_and_keys<unprojected<detail::acting_on_embeddings>> &&
               pulls_back_queries_and_keys<unprojected<detail::acting_on_embeddings>>);
 
-}  // namespace posenc
+}}  // namespace posenc

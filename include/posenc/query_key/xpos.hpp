@@ -12,7 +12,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rows/xpos_rows.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// xPos [Sun 2022, 3.2]: q_t -> zeta^((t - c) / b) R_t q_t, k_s -> zeta^(-(s - c) / b) R_s k_s,
 /// pair by pair, with zeta, b and c of xpos_decay. The score of pair i is RoPE's times
@@ -63,4 +63,4 @@ class xpos {
 
 static_assert(acts_on_queries_and_keys<xpos<halves>> && pulls_back_queries_and_keys<xpos<halves>>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -15,7 +15,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// x' = x c - y s,  y' = x s + y c, with x and y in separate registers.
 template <class From, class To, class In, class Out>
@@ -172,4 +172,4 @@ constexpr auto choose_group() noexcept {
 template <class From, class To, class S, class T>
 using group_of = typename decltype(choose_group<From, To, S, T>())::type;
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

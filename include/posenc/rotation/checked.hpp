@@ -14,7 +14,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// How many numbers of a token a step keeps in L1.
 inline constexpr std::size_t most_head_dim = 4096;
@@ -110,4 +110,4 @@ template <bool SameLayout, class Source, class Target>
   return in_place;
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -17,7 +17,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/simd/registers.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 enum class loop { columns, in_order };
 
@@ -236,4 +236,4 @@ template <class From, class To, class Heads>
   few_pairs<From, To, S, T>(work, pair, last);
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

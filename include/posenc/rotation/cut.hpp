@@ -14,7 +14,7 @@
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/heads_in_memory.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 inline constexpr std::size_t part_of_l1 = std::size_t{1} << 14, usual_l2 = std::size_t{1} << 20;
 
@@ -214,4 +214,4 @@ template <class Checked>
   rotate_cut(c, part);
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -20,7 +20,7 @@
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/numbers.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
 /// 1 / sqrt(n) of a power of two.
@@ -185,4 +185,4 @@ void hadamard(Heads const& heads, std::size_t block = 0) {
   }
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -7,7 +7,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Root of the mean square, or of the sum of squares.
 enum class norm_kind { rms, l2 };
@@ -68,4 +68,4 @@ struct rounding_points {
   }
 };
 
-}  // namespace posenc
+}}  // namespace posenc

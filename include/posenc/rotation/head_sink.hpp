@@ -8,7 +8,7 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Takes heads: a heads_view that is written, or a struct of yours with one function. It is called
 /// once per head, in any order, by several threads where a rotation has tasks. numbers is
@@ -52,4 +52,4 @@ void for_each_sink(both<First, Second> const& sinks, auto const& each) {
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -11,7 +11,7 @@
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Where a loop reads and writes within a head.
 template <class S, class T, bool Fused>
@@ -177,4 +177,4 @@ struct checked_heads {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -6,7 +6,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Pairs (i, i + n/2) of a block of n dims: x0 x1 x2 x3 y0 y1 y2 y3. Also called "half-split",
 /// "rotate_half", NeoX. Llama in Hugging Face's weights, Gemma, Qwen, the p-RoPE paper's code.
@@ -63,4 +63,4 @@ struct interleaved {
 template <class L>
 concept pair_layout = std::same_as<L, halves> || std::same_as<L, interleaved>;
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -16,7 +16,7 @@
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The squares of the first dims of a head, as many as return says, in a register of sums.
 template <class S>
@@ -138,4 +138,4 @@ void rotate_rounded(cos_sin_view<Real> const& rows, std::size_t token, std::size
   }
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

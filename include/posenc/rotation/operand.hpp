@@ -17,7 +17,7 @@
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -184,4 +184,4 @@ auto unrotated(Source const& source, Target const& target) {
   return operand<void, void, Source, Target>(source, target);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

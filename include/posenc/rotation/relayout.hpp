@@ -18,7 +18,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The permutation between layouts: dim d of a head in layout To is dim result[d] of the same head
 /// in layout From. What follows applies it; use it to gather tensors of other kinds.
@@ -168,4 +168,4 @@ void relayout(Head&& head, std::size_t rotary_dim, rotary_block block = rotary_b
                           rotary_dim, block);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

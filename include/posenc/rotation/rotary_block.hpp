@@ -7,7 +7,7 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Which r dims of a head of n are rotated; the others (dots) are not:
 ///
@@ -50,4 +50,4 @@ class rotary_block {
   std::size_t first_dim_;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -21,7 +21,7 @@
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/step.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
 template <class H>
@@ -208,4 +208,4 @@ void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block:
 template <class...>
 void rotate(...) = delete;  // posenc: rotate takes views and rows, or rows and operands
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -9,7 +9,7 @@
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
 /// Part i of n: tokens; or heads, where tokens are too few, or where slots may repeat and tokens go
@@ -67,4 +67,4 @@ void rotate(tasks<Executor> const& split, V const& heads, Rows const& rows,
     rotate(split, rows, rotated<Layout>(heads).block(block));
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -24,7 +24,7 @@
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/numbers.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Rotates an operand that passed its checks, token by token, up to 64 heads at a time, which stay
 /// in L1 from their norm to their target.
@@ -247,4 +247,4 @@ class step {
   alignas(64) real rotated_[numbers];
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -20,7 +20,7 @@
 #include "posenc/rows/row_maker.hpp"
 #include "posenc/rows/row_writer.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// One position per token on each axis (time, height, width); fractional if P is double. Immutable.
 /// Throws std::invalid_argument unless there is at least one axis, all axes have the same number of
@@ -243,4 +243,4 @@ class axis_position_builder {
   P next_ = 0, end_ = 0;                     // end_: the largest position + 1
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -14,7 +14,7 @@
 #include "posenc/rows/row_writer.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// How a cache lies in memory.
 struct cos_sin_cache_shape {
@@ -126,4 +126,4 @@ class cos_sin_cache {
   pair_range all_pairs_;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

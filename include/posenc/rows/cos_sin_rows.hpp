@@ -18,7 +18,7 @@
 #include "posenc/rows/row_maker.hpp"
 #include "posenc/rows/row_writer.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token. Any
 /// positions, in any order; a pair of frequency 0 has cosine 1 and sine 0.
@@ -175,4 +175,4 @@ cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& posi
   return {detail::layout_of(f), detail::checked_positions("float_angle_rows", positions), write};
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -18,7 +18,7 @@
 #include "posenc/rows/phase_lanes.hpp"
 #include "posenc/rows/row_writer.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The rows of cos_sin_rows, up to one rounding, at positions in [-range, range], by angle
 /// addition: with |p| = c F + f, |f| <= F / 2,
@@ -172,4 +172,4 @@ class cos_sin_table {
   table coarse_, fine_;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -10,7 +10,7 @@
 #include "posenc/core/viewed.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// A view of rows in memory that others own. Real is float, or double to rotate doubles.
 template <std::floating_point Real>
@@ -49,4 +49,4 @@ class cos_sin_view {
   std::span<pair_range const> rotated_pairs_;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -12,7 +12,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// One axis per pair, counted from 0. Immutable.
 class pair_axes {
@@ -116,4 +116,4 @@ inline pair_axes ggml_interleaved_axes(std::array<std::size_t, 4> const& section
   });
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -8,7 +8,7 @@
 #include "posenc/frequency/phase_step.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The cosine and the sine of an angle, or a register of each.
 template <class Number>
@@ -85,4 +85,4 @@ constexpr cos_sin_values cos_sin(phase angle) noexcept {
   return values;
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -16,7 +16,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 struct single_phase : scalar_phase, one_lane<double> {
   using scalar_phase::multiply_add, scalar_phase::number, one_lane<double>::store;
@@ -195,6 +195,6 @@ struct phases_on_axes : phases_of_steps {
   At at;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END

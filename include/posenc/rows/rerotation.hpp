@@ -15,7 +15,7 @@
 #include "posenc/rows/phase_lanes.hpp"
 #include "posenc/rows/row_writer.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Rows that move rotated keys by a delta of positions per token: the pure rotation R(delta), since
 /// keys have the attention factor already. Accuracy and errors are as of cos_sin_rows.
@@ -96,4 +96,4 @@ cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& t
   return detail::rerotated<Real>({from, to, true}, positions, positions);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

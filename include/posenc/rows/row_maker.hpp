@@ -15,7 +15,7 @@
 #include "posenc/rows/phase_lanes.hpp"
 #include "posenc/rows/row_writer.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Writes the rows of cos_sin_rows, bit for bit, into the caller's memory.
 ///
@@ -86,4 +86,4 @@ class row_maker {
 
 using axis_row_maker = row_maker;  ///< for positions on several axes
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -16,7 +16,7 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase_lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// A position: an integer that fits int64, or a finite fractional number below 2^63 in magnitude.
 template <class P>
@@ -123,4 +123,4 @@ void write_row_at(double position, phase_steps const& steps, Real* row,
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

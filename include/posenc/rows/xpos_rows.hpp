@@ -14,7 +14,7 @@
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/row_writer.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// How fast the pairs of xPos decay. The query at position n is multiplied by zeta_i^((n - center)
 /// / scale_base) where, for d dims,
@@ -110,4 +110,4 @@ cos_sin_rows<Real> xpos_key_rows(frequencies const& f, Positions const& position
   return detail::xpos_rows<Real>("xpos_key_rows", f, positions, decay, -1);
 }
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -12,7 +12,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -81,4 +81,4 @@ class alibi {
 
 static_assert(acts_on_scores<alibi> && adds_bias<alibi>);
 
-}  // namespace posenc
+}}  // namespace posenc

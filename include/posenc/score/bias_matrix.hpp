@@ -15,7 +15,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The biases of `rule` from a table, of 16 bytes per head and distance. Where key positions are
 /// consecutive, a bias costs one addition. Its bits are the rule's, unless the compiler
@@ -212,4 +212,4 @@ attention_bias(Numbers const&, std::size_t, std::size_t, std::size_t)
 
 static_assert(acts_on_scores<attention_bias<float>> && adds_bias<attention_bias<float>>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -14,7 +14,7 @@
 #include "posenc/rows/row_maker.hpp"
 #include "posenc/score/wave_sums.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// At most 64 pairs whose bias is not 0.
 struct biased_pairs {
@@ -70,4 +70,4 @@ struct biased_head {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -15,7 +15,7 @@
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/sigmoids.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Contextual position encoding: [Golovneva 2024, 4; github.com/facebookresearch/RAM,
 /// projects/cope]
@@ -225,4 +225,4 @@ class cope {
 
 static_assert(acts_on_scores<cope> && pulls_back_scores<cope>);
 
-}  // namespace posenc
+}}  // namespace posenc

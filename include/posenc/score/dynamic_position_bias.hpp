@@ -10,7 +10,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// One layer, as torch stores Linear(in, out) and LayerNorm(out).
 struct position_layer {
@@ -128,4 +128,4 @@ class dynamic_position_bias {
 
 static_assert(acts_on_scores<dynamic_position_bias> && adds_bias<dynamic_position_bias>);
 
-}  // namespace posenc
+}}  // namespace posenc

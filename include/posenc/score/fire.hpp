@@ -17,7 +17,7 @@
 #include "posenc/simd/logarithm.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// One hidden layer of ReLUs on one number, as torch stores Linear(1, hidden), ReLU, Linear(hidden,
 /// heads). FIRE has 32 hidden.
@@ -177,4 +177,4 @@ class fire {
 
 static_assert(acts_on_scores<fire> && adds_bias<fire>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -11,7 +11,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// score(t, s) += ln f_(s+1) + ... + ln f_t, on scores that are scaled already; f_l in (0, 1] is
 /// the forget gate of the token at l, sigmoid(<w_h, x_l> + b_h) in the model. [Lin 2025, 3: D_ts]
@@ -163,4 +163,4 @@ class forget_gates {
 
 static_assert(acts_on_scores<forget_gates> && adds_bias<forget_gates>);
 
-}  // namespace posenc
+}}  // namespace posenc

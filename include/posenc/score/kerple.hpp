@@ -13,7 +13,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -95,4 +95,4 @@ using kerple_power = detail::kerple<kerple_power_head>;
 static_assert(acts_on_scores<kerple_log> && acts_on_scores<kerple_power> && adds_bias<kerple_log> &&
               adds_bias<kerple_power>);
 
-}  // namespace posenc
+}}  // namespace posenc

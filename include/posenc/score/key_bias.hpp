@@ -22,7 +22,7 @@
 #include "posenc/score/key_runs.hpp"
 #include "posenc/score/wave_sums.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// A key with a bias is R(p) (W x + b) = R(p) W x + R(p) b, and R(p) b depends on its position p
 /// alone. A cache of R(p) W x, the engine's keys made without b, is enough:
@@ -239,4 +239,4 @@ class key_bias {
 static_assert(acts_on_scores<key_bias<halves>> && adjusts_each_score<key_bias<halves>> &&
               pulls_back_scores<key_bias<halves>> && !adds_bias<key_bias<halves>>);
 
-}  // namespace posenc
+}}  // namespace posenc

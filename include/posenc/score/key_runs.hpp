@@ -17,7 +17,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/rows/axis_rows.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Of each key its position on each axis. On several axes, a key is given by its index, as m_rope
 /// has it: of a token of `positions` or, beyond, index + delta on every axis.
@@ -131,4 +131,4 @@ class key_runs {
   std::size_t axes_ = 1;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -9,7 +9,7 @@
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -76,4 +76,4 @@ class query_profiles {
 static_assert(acts_on_scores<query_profiles> && adds_bias<query_profiles> &&
               adjusts_each_score<query_profiles>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -10,7 +10,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/phase.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// score(t, s) += (<p_t, p_s> - dims / 2) / (8 (h + 1) / heads), on scores that are scaled already,
 /// p being sinusoidal embeddings:
@@ -50,4 +50,4 @@ class sandwich {
 
 static_assert(acts_on_scores<sandwich> && adds_bias<sandwich>);
 
-}  // namespace posenc
+}}  // namespace posenc

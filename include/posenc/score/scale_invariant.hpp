@@ -17,7 +17,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// score(t, s) = a(r) score + m(r), r = |t - s|, on scores that are scaled already:
 ///
@@ -92,6 +92,6 @@ class scale_invariant {
 static_assert(acts_on_scores<scale_invariant> && adjusts_each_score<scale_invariant> &&
               pulls_back_scores<scale_invariant>);
 
-}  // namespace posenc
+}}  // namespace posenc
 
 POSENC_QUIET_END

@@ -10,7 +10,7 @@
 #include "posenc/simd/doubles.hpp"
 #include "posenc/simd/exponential.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// score = cap tanh(score / cap), on scores that are scaled already, before the mask. [Gemma 2, 2;
 /// Grok-1] Gemma 2 has 50, Grok-1 30. What is not finite, as of a mask that is there already, is
@@ -59,4 +59,4 @@ class soft_cap {
 static_assert(acts_on_scores<soft_cap> && adjusts_each_score<soft_cap> &&
               pulls_back_scores<soft_cap>);
 
-}  // namespace posenc
+}}  // namespace posenc

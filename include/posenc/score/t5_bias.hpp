@@ -12,7 +12,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -191,4 +191,4 @@ class learned_relative {
 static_assert(acts_on_scores<t5_bias> && adds_bias<t5_bias> && acts_on_scores<learned_relative> &&
               adds_bias<learned_relative>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -16,7 +16,7 @@
 #include "posenc/simd/doubles.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A stretch of 512 positions is 8 blocks of 64, and a block is two halves, mirrored at its middle
 /// m: with c = cos(w (j + 1/2)) and s = sin(w (j + 1/2)),
@@ -182,4 +182,4 @@ class wave_sums {
   std::vector<double> turns_;  // [blocks][2][most]
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -12,7 +12,7 @@
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/registers.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// One number at a time: tails, and types that xsimd has no registers for.
 template <storable T>
@@ -97,4 +97,4 @@ POSENC_QUIET_END
 
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -20,7 +20,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A register of floats, or one where there are none.
 using code_lanes = lanes<float>;
@@ -242,6 +242,6 @@ template <class Lanes, class Number = typename Lanes::number>
   }
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END

@@ -15,7 +15,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A register of doubles, as many numbers of T.
 template <std::floating_point T, class Number = typename lanes<double>::number>
@@ -124,4 +124,4 @@ template <several_lanes Lanes, class Number>
   return all((x >= Number(from)) & (x < Number(to)));
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -15,7 +15,7 @@
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/quotient.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Below it, e^x is no normal float (double), and the result is 0.
 template <std::floating_point T>
@@ -161,4 +161,4 @@ requires has_registers<T>
 
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

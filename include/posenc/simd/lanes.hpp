@@ -19,7 +19,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Where no overload asks for more.
 inline void load_here(auto&) noexcept {}
@@ -225,7 +225,7 @@ struct word_lanes {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END
 

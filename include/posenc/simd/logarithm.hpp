@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 inline double log_1_plus(one_lane<double>, double x) noexcept { return std::log1p(x); }
 
@@ -69,4 +69,4 @@ template <several_lanes Lanes>
 
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

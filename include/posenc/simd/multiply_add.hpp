@@ -7,7 +7,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// One rounding if the CPU has fused multiply-add, as its vector registers then do, else two. For a
 /// plain a * b + c the compiler would choose case by case, and the bits of a result would depend on
@@ -20,4 +20,4 @@ constexpr T multiply_add(T a, T b, T c) noexcept {
   return a * b + c;
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -8,7 +8,7 @@
 #if defined(__AARCH64EL__) && defined(__ARM_NEON) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 #include <arm_neon.h>
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 // a0 b0 a1 b1 ..., the first half in a, the second in b.
 inline void zip(float32x4_t& a, float32x4_t& b) noexcept {
@@ -75,6 +75,6 @@ inline void store_bfloat16_pairs(void* to, float32x4_t x, float32x4_t y) noexcep
   std::memcpy(to, &both, sizeof both);
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 #endif

@@ -12,7 +12,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Calls act(Lanes(), i) for `count` things, Lanes::size at a time: registers, then the rest.
 [[gnu::always_inline]] inline void in_lanes(std::size_t count, auto const& act) noexcept {
@@ -72,6 +72,6 @@ template <class Lanes, class Number = typename Lanes::number>
   }
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END

@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Stores numbers, each rounded once to nearest even, at any address.
 template <storable T>
@@ -43,4 +43,4 @@ void load_numbers(T const* from, std::span<arithmetic_t<T>> to) noexcept {
     to[i] = load(number_at<T>(reinterpret_cast<std::byte const*>(from + i)));
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -5,7 +5,7 @@
 
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Of registers. Under -ffast-math compilers for x86 divide registers of floats by an estimate of
 /// 1 / y, whose bits differ from CPU to CPU, and which is off by an ulp.
@@ -25,4 +25,4 @@ template <class Number>
   return x / y;
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -17,7 +17,7 @@
 #include "posenc/simd/x86_16_bits.hpp"
 #include "posenc/simd/x86_registers.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Whether the CPU has 32 vector registers, not 16 or none.
 #if defined(__AVX512F__) || defined(__aarch64__) || defined(__VSX__) || defined(__VX__)
@@ -210,4 +210,4 @@ POSENC_QUIET_END
 
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

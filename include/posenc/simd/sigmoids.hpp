@@ -13,7 +13,7 @@
 #include "posenc/simd/exponential.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Of a magnitude's exponential, which cannot overflow.
 inline double sigmoid(one_lane<double>, double x) noexcept {
@@ -59,4 +59,4 @@ class sigmoids {
   std::size_t register_ = static_cast<std::size_t>(-1);  // none yet
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Rows and columns of a tile: as many sums as there are registers beside those for one row of the
 /// panel and a broadcast number.
@@ -104,4 +104,4 @@ void multiply(tile<T> t, std::size_t rows, std::size_t columns) noexcept {
     std::copy_n(part.data() + r * whole, columns, at(r));
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

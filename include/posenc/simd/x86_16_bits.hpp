@@ -10,7 +10,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 // Loads and stores of contiguous halves, where the CPU converts them.
 #if defined(__AVX512F__)
@@ -159,7 +159,7 @@ inline void load_bfloat16(void const* from, __m512& first, __m512& last) noexcep
 }
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END
 

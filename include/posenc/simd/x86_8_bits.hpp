@@ -13,7 +13,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 // Bytes as integers of 32 bits: zero-extended, or with their sign.
 #if defined(__AVX512F__)
@@ -154,7 +154,7 @@ inline void broadcast_half(std::uint16_t bits, __m256& x) noexcept {
 }
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END
 

@@ -12,7 +12,7 @@
 #include "posenc/simd/intrinsics.hpp"
 #include "posenc/simd/lanes.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Whether there are such instructions.
 #if defined(POSENC_HAS_DOT_PRODUCTS)
@@ -187,4 +187,4 @@ POSENC_QUIET_END
 
 #endif
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -10,7 +10,7 @@
 
 POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 // a * b + c with one rounding. xsimd rounds twice on AVX-512 (8.1), and where XSIMD_DEFAULT_ARCH
 // names an instruction set without FMA; clang does not fuse the two.
@@ -106,7 +106,7 @@ inline __m128 to_floats(__m128d x, __m128d y) noexcept {
   return _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y));
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail
 
 POSENC_QUIET_END
 

@@ -8,7 +8,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// beta = max(P(H), 1) if the entropy H of the row, in nats, exceeds 0.5; otherwise 1.
 ///
@@ -62,4 +62,4 @@ struct adaptive_temperature {
 
 static_assert(acts_on_softmax<adaptive_temperature>);
 
-}  // namespace posenc
+}}  // namespace posenc

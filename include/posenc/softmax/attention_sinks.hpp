@@ -8,7 +8,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// p_s = e^(beta x_s) / (e^sink_h + sum_j e^(beta x_j)): the weights of a row sum to less than 1,
 /// so that a head may attend to almost nothing. One learned sink per head; the temperature does not
@@ -44,4 +44,4 @@ struct softmax_off_by_one {
 
 static_assert(adds_sink<attention_sinks> && adds_sink<softmax_off_by_one>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -5,7 +5,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/yarn.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// softmax(beta * row) for every row: beta above 1 sharpens, below 1 flattens, 1 changes nothing.
 /// Preserves order; the entropy H falls as beta grows, dH/dbeta = -beta Var_p(row). [Velickovic
@@ -52,4 +52,4 @@ inline constant_temperature yarn_temperature(double factor) {
 static_assert(acts_on_softmax<constant_temperature> &&
               acts_on_softmax<decltype(yarn_temperature(1.0))>);
 
-}  // namespace posenc
+}}  // namespace posenc

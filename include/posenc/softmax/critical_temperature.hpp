@@ -14,7 +14,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -135,4 +135,4 @@ class half_weight_temperature {
 
 static_assert(acts_on_softmax<critical_temperature> && acts_on_softmax<half_weight_temperature>);
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -11,7 +11,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
@@ -161,4 +161,4 @@ static_assert(acts_on_softmax<log_n> && acts_on_softmax<log_n_by_position> &&
               acts_on_softmax<ssmax_without_scale> && acts_on_softmax<ssmax> &&
               acts_on_softmax<position_temperature>);
 
-}  // namespace posenc
+}}  // namespace posenc

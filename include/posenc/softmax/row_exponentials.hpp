@@ -17,7 +17,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/exponential.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// The score of a masked key: -infinity.
 template <std::floating_point T>
@@ -202,4 +202,4 @@ row_exponentials<T> exponentiate(std::span<T> x, [[maybe_unused]] T* memory,
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -14,7 +14,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// A row of scores: a vector, an array, a span ... of float or double.
 template <class R>
@@ -126,4 +126,4 @@ void softmax_backward(std::span<detail::span_value_t<Row> const> weights, Row&& 
                             static_cast<T>(inverse_temperature));
 }
 
-}  // namespace posenc
+}}  // namespace posenc

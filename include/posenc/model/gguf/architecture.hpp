@@ -5,7 +5,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/family.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 // clang-format off
 /// Bits: the keys and tensors that llama.cpp reads for certain architectures only.
@@ -102,4 +102,4 @@ inline bool gguf_key_speaks(std::string_view name) {
          (name.starts_with("attention.") && holds("scal"));
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

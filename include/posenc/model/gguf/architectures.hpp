@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architecture.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A record; `reads` is of gguf_group: what llama.cpp reads for it, and not for all.
 constexpr model_family family(std::string_view types, norm_rule const& norm, unsigned reads,
@@ -161,4 +161,4 @@ struct gguf_architectures : norm_rules {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -6,7 +6,7 @@
 #include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/rope_rule.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// How to read a GGUF file.
 struct gguf_options {
@@ -247,4 +247,4 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
 };
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -8,7 +8,7 @@
 #include "posenc/model/gguf/shown.hpp"
 #include "posenc/model/settings.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 /// The description of a tensor.
 struct gguf_tensor {
   std::vector<std::uint64_t> dims;  ///< the contiguous one first
@@ -253,4 +253,4 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   std::map<std::string, std::vector<double>, std::less<>> values_;
 };
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -8,7 +8,7 @@
 #include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/opened.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
 /// How llama.cpp ends the name of part `no` of `all`, counted from 0: -00001-of-00003.gguf.
@@ -124,4 +124,4 @@ inline gguf_metadata read_gguf_metadata(std::filesystem::path const& first) {
 }
 #endif
 
-}  // namespace posenc
+}}  // namespace posenc

@@ -5,7 +5,7 @@
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/read_layers.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 class gguf_reader : public gguf_config {
  public:
@@ -244,4 +244,4 @@ class gguf_reader : public gguf_config {
   std::size_t dense_ = 0;  // the first layers that are no mixtures of experts
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

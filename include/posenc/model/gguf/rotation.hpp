@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 class gguf_rotation : rope_record {
  public:
@@ -229,4 +229,4 @@ class gguf_rotation : rope_record {
   std::size_t dim_ = 0;  // that rotate
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/values.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A string in an error: unprintable bytes as ?, at most 64 bytes.
 inline std::string printable(std::string_view text) {
@@ -34,4 +34,4 @@ inline std::string shown_list(std::vector<double> const& values) {
   return "[" + result + "]";
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

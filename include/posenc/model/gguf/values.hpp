@@ -16,7 +16,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Bytes of the longest string that is kept. No key about positions holds a longer one.
 inline constexpr std::uint64_t gguf_most_text = std::uint64_t{1} << 20;
@@ -220,4 +220,4 @@ inline gguf_value read_gguf_value(gguf_bytes& bytes) {
 }
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

@@ -6,7 +6,7 @@
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/hugging_face/unread.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Keys of a config.json that act only where the class of the model reads them, which its record
 /// says: elsewhere transformers ignores them. A rule for types of layers goes with layer_types,
@@ -66,4 +66,4 @@ inline void check_unread(auto& config, json_object const& object, bool is_of_rop
   }
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -12,7 +12,7 @@
 #include "posenc/model/hugging_face/other_families.hpp"
 #include "posenc/model/hugging_face/text_model.hpp"
 
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 /// How to read a config.json.
 struct hugging_face_options {
   unknown_model unknown = unknown_model::refused;  ///< families that are not known
@@ -246,4 +246,4 @@ class hugging_face_config : public findings, public json_object {
 };
 
 }  // namespace detail
-}  // namespace posenc
+}}  // namespace posenc

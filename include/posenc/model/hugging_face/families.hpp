@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/family.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// What the tables of families share. They are from the classes of the models in Hugging Face
 /// transformers 4.57 to 5.17. MiniMax-01, Ling, Qwen 4, Baichuan, DroPE, and what transformers
@@ -188,4 +188,4 @@ struct model_families : family_words {
   // clang-format on
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -5,7 +5,7 @@
 #include "posenc/frequency/axial.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Heads of images rotate by the coordinates of their patch. Pairs are halves, each of one axis.
 class image_rotation : protected rope_rule {
@@ -54,4 +54,4 @@ class image_rotation : protected rope_rule {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

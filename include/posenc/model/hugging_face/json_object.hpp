@@ -10,7 +10,7 @@
 #include "posenc/model/hugging_face/parsed_json.hpp"
 #include "posenc/model/settings.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// An object and its place in the file. A key with the value null counts as absent. The JSON must
 /// outlive it. What reads a value marks its key as read: number, count, flag, text, list, object
@@ -195,4 +195,4 @@ class json_object : public settings<json_object> {
   std::shared_ptr<marks> marks_ = std::make_shared<marks>();
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

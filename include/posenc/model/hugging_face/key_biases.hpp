@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/settings.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The key of a config.json that says whether keys have a bias; empty: the class alone decides.
 struct key_bias_rule {
@@ -37,4 +37,4 @@ inline constexpr key_bias_rule key_biases[]{
      " glm_ocr_text gpt_neox_japanese mllama_text_model jamba nemotron_h", "", false}};
 // clang-format on
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Throws std::invalid_argument unless the list under a key has an entry for each layer. Further
 /// entries are for layers that are not read: any number, or `further` or none if that is given.
@@ -233,4 +233,4 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
   return {};
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -5,7 +5,7 @@
 #include "posenc/model/hugging_face/layer_lists.hpp"
 #include "posenc/model/read_layers.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Whether each layer sees the keys that an earlier one chose (GLM-5).
 inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
@@ -228,4 +228,4 @@ class hugging_face_layers : public hugging_face_config {
   std::vector<bool> shares_index_;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// From classes of models in Hugging Face transformers 5.12 that were run with random weights. For
 /// names that are also in a record of model_families, that record is what was measured.
@@ -84,4 +84,4 @@ struct measured_families : family_words {
   // clang-format on
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

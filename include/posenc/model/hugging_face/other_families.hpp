@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Models with latent or sparse attention, with layers that have none, or without RoPE.
 struct other_model_families : family_words {
@@ -114,4 +114,4 @@ struct other_model_families : family_words {
   // clang-format on
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -6,7 +6,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 using json = nlohmann::json;
 
@@ -102,4 +102,4 @@ inline json parsed_json(std::string_view text, std::string const& file) {
   return std::move(builder.built);
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -7,7 +7,7 @@
 #include "posenc/model/hugging_face.hpp"
 
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 
 /// Whether the file of a stream is read as GGUF: by its name, or by the letter that comes next,
 /// which stays in the stream, so that a pipe can be read. No JSON begins with a G.
@@ -30,5 +30,5 @@ inline model_description read_model(std::filesystem::path const& file,
   return read_model(in, file, unknown);
 }
 
-}  // namespace posenc
+}}  // namespace posenc
 #endif

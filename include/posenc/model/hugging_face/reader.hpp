@@ -6,7 +6,7 @@
 #include "posenc/model/hugging_face/layers.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// What read_layers.hpp asks for: a kind of layers.
 class hugging_face_reader : public hugging_face_layers {
@@ -220,4 +220,4 @@ class hugging_face_reader : public hugging_face_layers {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The keys of rope_parameters or rope_scaling for a type of layers.
 struct rope_keys {
@@ -48,4 +48,4 @@ inline rope_keys rope_keys_of(hugging_face_config const& config, std::string con
   return {slides && for_full_layers_only ? rope->emptied() : *rope, false};
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

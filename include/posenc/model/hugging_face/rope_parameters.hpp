@@ -7,7 +7,7 @@
 #include "posenc/model/hugging_face/rope_keys.hpp"
 #include "posenc/model/rope_rule.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The RoPE rule of one kind of layers, which has its name and head_dim already.
 class rope_rule : protected rope_record {
@@ -227,4 +227,4 @@ class rope_rule : protected rope_record {
   void note(std::string const& sentence) { config_.note(kind_.name + ": " + sentence); }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/image_rotation.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 class hugging_face_rotation : image_rotation {
  public:
@@ -230,4 +230,4 @@ class hugging_face_rotation : image_rotation {
   }
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -4,7 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The object within that has it, or the file itself. Throws std::invalid_argument if several
 /// differ.
@@ -24,4 +24,4 @@ inline json_object text_model_of(json_object const& root) {
   return found.value_or(model);
 }
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -8,7 +8,7 @@
 #include "posenc/model/hugging_face/parsed_json.hpp"
 #include "posenc/model/settings.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A layer that a key may be about, and the value of the key.
 struct asked_layer {
@@ -244,4 +244,4 @@ class unread_key {
   topic const* about_ = nullptr;
 };
 
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

@@ -1,4 +1,4 @@
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 class alibi {
  public:
   std::size_t heads() const;
@@ -9,4 +9,4 @@ class alibi {
   double hidden;
 };
 inline void also_gone();
-}  // namespace posenc::inline POSENC_TARGET
+}}  // namespace posenc

@@ -1,7 +1,7 @@
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 struct hidden {};
 }  // namespace detail
 
 struct forgotten {};
-}  // namespace posenc
+}}  // namespace posenc

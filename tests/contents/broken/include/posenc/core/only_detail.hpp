@@ -1,3 +1,3 @@
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 struct hidden {};
-}  // namespace posenc::detail
+}}}  // namespace posenc::detail

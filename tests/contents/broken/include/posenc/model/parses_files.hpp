@@ -1,3 +1,3 @@
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 struct parser {};
-}  // namespace posenc
+}}  // namespace posenc

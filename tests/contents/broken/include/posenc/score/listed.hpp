@@ -1,4 +1,4 @@
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 struct lawful {};
 struct lawless {};
 static_assert(acts_on_scores<lawful> && acts_on_scores<lawless>);
@@ -8,4 +8,4 @@ struct misplaced {};
 static_assert(acts_on_scores<misplaced>);
 struct drain {};
 static_assert(adds_sink<drain>);
-}  // namespace posenc
+}}  // namespace posenc

@@ -1,4 +1,4 @@
-namespace posenc::inline POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET {
 struct untested {};
 static_assert(acts_on_softmax<untested>);
-}  // namespace posenc
+}}  // namespace posenc
