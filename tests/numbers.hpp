@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace numbers {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/sites.hpp"
+#include "posenc/encoding/sites.hpp"
 
 namespace site_2 {
 

@@ -10,7 +10,7 @@
 #include <numbers>
 
 #include "oracle/wide.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace tolerance {
 

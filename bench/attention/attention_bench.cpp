@@ -78,7 +78,7 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q4_0.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "prompt.hpp"

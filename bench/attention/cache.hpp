@@ -10,10 +10,10 @@
 
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/call.hpp"
-#include "posenc/core/format.hpp"
-#include "posenc/core/heads_in_format.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/decode/dot_products.hpp"
+#include "posenc/heads/format.hpp"
+#include "posenc/heads/heads_in_format.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "prompt.hpp"
 #include "report/buffer.hpp"

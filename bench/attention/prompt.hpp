@@ -11,7 +11,7 @@
 
 #include "baselines.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "report/buffer.hpp"
 
 namespace bench {

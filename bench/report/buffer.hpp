@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace bench {
 

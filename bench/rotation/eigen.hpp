@@ -7,7 +7,7 @@
 #include <complex>
 #include <cstddef>
 
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 namespace bench {
 

@@ -13,7 +13,7 @@
 #endif
 
 #include "conversions.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace bench {

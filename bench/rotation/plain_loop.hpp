@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "conversions.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/rotation/layout.hpp"
 
 namespace bench {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "exact.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "report/buffer.hpp"
 

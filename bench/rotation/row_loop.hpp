@@ -12,8 +12,8 @@
 #include <type_traits>
 
 #include "conversions.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rotation/layout.hpp"
 
 namespace bench {

@@ -11,8 +11,8 @@
 
 #include "attention_plan.hpp"
 #include "handles.hpp"
-#include "posenc/core/scratch.hpp"
-#include "posenc/core/worker_marks.hpp"
+#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/worker_marks.hpp"
 
 namespace posenc_kernels {
 namespace {

@@ -15,10 +15,10 @@
 
 #include "formats.hpp"
 #include "handles.hpp"
-#include "posenc/core/bit_cast.hpp"
-#include "posenc/core/format.hpp"
-#include "posenc/core/in_pages.hpp"
-#include "posenc/core/overlap.hpp"
+#include "posenc/core/detail/bit_cast.hpp"
+#include "posenc/heads/format.hpp"
+#include "posenc/heads/in_pages.hpp"
+#include "posenc/heads/overlap.hpp"
 
 namespace posenc_kernels {
 

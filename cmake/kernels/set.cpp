@@ -10,13 +10,13 @@
 #include <type_traits>
 #include <utility>
 
-#include "posenc/core/storage.hpp"
-#include "posenc/rotation/checked.hpp"
-#include "posenc/rotation/columns.hpp"
-#include "posenc/rotation/cut.hpp"
-#include "posenc/rotation/heads_in_memory.hpp"
+#include "posenc/heads/storage.hpp"
+#include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/columns.hpp"
+#include "posenc/rotation/detail/cut.hpp"
+#include "posenc/rotation/detail/heads_in_memory.hpp"
+#include "posenc/rotation/detail/norm_loops.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/norm_loops.hpp"
 #include "set_heads.hpp"
 #include "set_rows.hpp"
 #if !defined(POSENC_KERNELS_FEWER)

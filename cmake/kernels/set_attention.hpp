@@ -11,10 +11,10 @@
 #include <type_traits>
 
 #include "posenc/attention/call.hpp"
-#include "posenc/core/format.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/scratch.hpp"
+#include "posenc/core/detail/scratch.hpp"
 #include "posenc/decode/dot_products.hpp"
+#include "posenc/heads/format.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "set.hpp"
 #include "set_heads.hpp"
 #include "set_rules.hpp"

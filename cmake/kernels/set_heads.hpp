@@ -7,10 +7,10 @@
 #include <type_traits>
 
 #include "formats.hpp"
-#include "posenc/core/format.hpp"
-#include "posenc/core/heads_in_format.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/overlap.hpp"
+#include "posenc/heads/format.hpp"
+#include "posenc/heads/heads_in_format.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/overlap.hpp"
 #include "set.hpp"
 
 namespace posenc_kernels {

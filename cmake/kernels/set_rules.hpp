@@ -12,8 +12,8 @@
 
 #include "posenc/attention/given_mask.hpp"
 #include "posenc/attention/mask.hpp"
-#include "posenc/core/adjust_scores.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/score/key_bias.hpp"
 #include "posenc/score/query_profiles.hpp"
 #include "posenc/score/scale_invariant.hpp"

@@ -6,11 +6,11 @@
 #include <span>
 #include <type_traits>
 
+#include "posenc/rotation/detail/step.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/operand.hpp"
-#include "posenc/rotation/step.hpp"
 #include "set.hpp"
 #include "set_heads.hpp"
 #include "set_rows.hpp"

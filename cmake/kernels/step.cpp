@@ -7,7 +7,7 @@
 #include "checked.hpp"
 #include "handles.hpp"
 #include "posenc/core/executor.hpp"
-#include "posenc/core/slot_search.hpp"
+#include "posenc/heads/detail/slot_search.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/operand.hpp"
 

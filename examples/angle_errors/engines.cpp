@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "posenc/analysis/running_moments.hpp"
-#include "posenc/core/score_row.hpp"
+#include "posenc/encoding/score_row.hpp"
 #include "scores.hpp"
 
 struct settings {

@@ -13,7 +13,7 @@
 #include "posenc/analysis/positional_symbolic.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/mask.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/query_key/rope.hpp"

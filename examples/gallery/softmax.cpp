@@ -4,7 +4,7 @@
 #include "../dispersion/phase.hpp"
 #include "figures.hpp"
 #include "posenc/analysis/dispersion.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/analysis/eigen.hpp"
+#include "posenc/analysis/detail/eigen.hpp"
 
 namespace identifying {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "posenc/analysis/eigen.hpp"
+#include "posenc/analysis/detail/eigen.hpp"
 
 namespace max_retrieval {
 

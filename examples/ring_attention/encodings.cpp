@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/score_row.hpp"
+#include "posenc/encoding/score_row.hpp"
 #include "shard.hpp"
 
 inline constexpr std::string_view all_encodings[] = {"rope", "alibi", "nope"};

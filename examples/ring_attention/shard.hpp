@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 /// What all ranks know of the whole sequence.
 struct sequence {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "tensors.hpp"
 

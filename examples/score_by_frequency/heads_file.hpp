@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 struct heads_of_file {
   std::size_t tokens = 0, heads = 0, head_dim = 0;

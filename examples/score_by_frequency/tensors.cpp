@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/model/gguf/parts.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include "keys_in_few_bits/errors.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/model/gguf.hpp"
 #include "reporting/scale.hpp"
 #include "tensors.hpp"

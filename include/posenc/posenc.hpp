@@ -3,27 +3,31 @@
 #pragma once
 // clang-format off
 
-// core: the vocabulary
-#include "posenc/core/sites.hpp"           // the four sites, and their reverse. Read this first
-#include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
-#include "posenc/core/adjust_scores.hpp"   // site 3 on a row of scores
-#include "posenc/core/encoding_check.hpp"  // one-sentence errors for wrong signatures
-#include "posenc/core/heads_view.hpp"      // the view of heads: numbers in a format at an address
-#include "posenc/core/at_strides.hpp"      // an address: strides of tokens and heads
-#include "posenc/core/in_pages.hpp"        // an address: slots in the pages of a cache
-#include "posenc/core/slots.hpp"           // slots from a block table
-#include "posenc/core/format.hpp"          // what a format is; one of your own
-#include "posenc/core/heads_in_format.hpp" // heads in a format
-#include "posenc/core/overlap.hpp"         // whether heads of two views share a byte
-#include "posenc/core/positions.hpp"       // positions of tokens; lists as arguments, in braces
-#include "posenc/core/score_row.hpp"       // the inputs of sites 3 and 4: a row; its statistics
-#include "posenc/core/storage.hpp"         // float, double, half, bfloat16; an engine's own types
-#include "posenc/core/executor.hpp"        // work in tasks, for an engine's own threads
-#include "posenc/core/require.hpp"         // errors; is_finite
-#include "posenc/core/compiler.hpp"        // what holds under -ffast-math; hints to compilers
-#include "posenc/core/target.hpp"          // one namespace per instruction set
-#include "posenc/core/viewed.hpp"          // numbers that a value keeps by address, of no temporary
-#include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
+// core: what every room stands on
+#include "posenc/core/positions.hpp"  // positions of tokens; lists as arguments, in braces
+#include "posenc/core/executor.hpp"   // work in tasks, for an engine's own threads
+#include "posenc/core/require.hpp"    // errors; is_finite
+#include "posenc/core/compiler.hpp"   // what holds under -ffast-math; hints to compilers
+#include "posenc/core/target.hpp"     // one namespace per instruction set
+#include "posenc/core/viewed.hpp"     // numbers that a value keeps by address, of no temporary
+#include "posenc/version.hpp"         // POSENC_VERSION_MAJOR, _MINOR, _PATCH
+
+// heads: numbers in a format at an address
+#include "posenc/heads/heads_view.hpp"       // the view of heads
+#include "posenc/heads/at_strides.hpp"       // an address: strides of tokens and heads
+#include "posenc/heads/in_pages.hpp"         // an address: slots in the pages of a cache
+#include "posenc/heads/slots.hpp"            // slots from a block table
+#include "posenc/heads/format.hpp"           // what a format is; one of your own
+#include "posenc/heads/heads_in_format.hpp"  // heads in a format
+#include "posenc/heads/storage.hpp"          // float, double, half, bfloat16; an engine's own types
+#include "posenc/heads/overlap.hpp"          // whether heads of two views share a byte
+
+// encoding: where an encoding acts
+#include "posenc/encoding/sites.hpp"           // the four sites, and their reverse. Read this first
+#include "posenc/encoding/scheme.hpp"          // encodings used together; nope, the empty scheme
+#include "posenc/encoding/score_row.hpp"       // the inputs of sites 3 and 4: a row; its statistics
+#include "posenc/encoding/adjust_scores.hpp"   // site 3 on a row of scores
+#include "posenc/encoding/encoding_check.hpp"  // one-sentence errors for wrong signatures
 
 // frequency: how fast each pair rotates
 #include "posenc/frequency/frequencies.hpp"   // radians per position; wavelengths, turns
@@ -38,7 +42,6 @@
 
 // rows: from positions to cosines and sines
 #include "posenc/rows/phase.hpp"                  // the cosine and sine of an exact angle
-#include "posenc/rows/phase_lanes.hpp"            // of a register of them
 #include "posenc/rows/row_writer.hpp"             // writes one row of cosines and sines
 #include "posenc/rows/row_maker.hpp"              // rows into the caller's memory
 #include "posenc/rows/cos_sin_view.hpp"           // a view of rows of cosines and sines
@@ -113,7 +116,6 @@
 #include "posenc/attention/arguments.hpp"          // its options
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
 #include "posenc/attention/reference.hpp"          // a paragraph a site, to read
-#include "posenc/attention/dense_heads.hpp"        // copies of heads to compute with
 #include "posenc/attention/mask_cells.hpp"         // cells of a mask, of any type
 #include "posenc/attention/given_mask.hpp"         // visibility that is given
 #include "posenc/attention/checked_call.hpp"       // what a call may leave

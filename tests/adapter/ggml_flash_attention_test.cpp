@@ -22,8 +22,8 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
-#include "posenc/core/scheme.hpp"
 #include "posenc/decode/dot_products.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "sanitized.hpp"
 
 namespace flash {

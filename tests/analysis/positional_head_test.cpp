@@ -16,7 +16,7 @@
 #include "oracle/rotary.hpp"
 #include "oracle/softmax.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/query_key/rope.hpp"

@@ -19,7 +19,7 @@
 #include "oracle/softmax.hpp"
 #include "posenc/analysis/positional_budget.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/distance_remapping.hpp"
 #include "posenc/query_key/rope.hpp"

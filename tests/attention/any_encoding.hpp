@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/sites.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "site_2.hpp"
 

@@ -14,7 +14,7 @@
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q4_0.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"

@@ -20,7 +20,7 @@
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/core/executor.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "rejects.hpp"

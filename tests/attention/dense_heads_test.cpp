@@ -1,7 +1,7 @@
 // Attention to keys and values in pages is attention to the same keys and values in a row, bit for
 // bit: the order of its arithmetic goes by tokens, not by where they are.
 
-#include "posenc/attention/dense_heads.hpp"
+#include "posenc/attention/detail/dense_heads.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,9 +22,9 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/attention/block_attention.hpp"
+#include "posenc/attention/detail/block_attention.hpp"
 #include "posenc/attention/gradients.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/query_key/distance_remapping.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"

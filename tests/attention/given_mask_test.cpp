@@ -18,7 +18,7 @@
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/mask.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "rejects.hpp"
 

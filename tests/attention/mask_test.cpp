@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/visible_keys.hpp"
+#include "posenc/attention/detail/visible_keys.hpp"
 #include "posenc/score/alibi.hpp"
 #include "rejects.hpp"
 

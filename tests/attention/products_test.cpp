@@ -1,4 +1,4 @@
-#include "posenc/attention/products.hpp"
+#include "posenc/attention/detail/products.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "tolerance.hpp"
 
 namespace {

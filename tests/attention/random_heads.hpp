@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 struct attention_sizes {
   std::size_t queries = 5, keys = 7, heads = 4, kv_heads = 2, head_dim = 8, value_dim = 6;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/attention/block_attention.hpp"
+#include "posenc/attention/detail/block_attention.hpp"
 #include "tolerance.hpp"
 
 /// Numbers of weighted sums of a few hundred numbers within [-1, 1].

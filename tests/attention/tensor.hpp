@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 enum class memory { dense, padded, heads_first, backwards, repeated };
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/sites.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/encoding/sites.hpp"
 
 struct counts_copies {
   explicit counts_copies(std::size_t& count) : copies(&count) {}

@@ -1,5 +1,5 @@
 // How attention is cut into pieces: how many there are, and that each key and row is in one.
-#include "posenc/attention/work.hpp"
+#include "posenc/attention/detail/work.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "attention/random_heads.hpp"
 #include "posenc/attention/call.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 
 namespace {
 namespace of_work {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "oracle/rotary.hpp"
-#include "posenc/core/format.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/format.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 namespace cached_keys {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/format.hpp"
+#include "posenc/heads/format.hpp"
 
 /// The bytes of a head: codes, and scales if they are elsewhere.
 struct encoded {

@@ -14,7 +14,7 @@
 #include "cache/codes.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "rejects.hpp"
 
 namespace of_q4_0 {

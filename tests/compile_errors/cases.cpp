@@ -1,9 +1,9 @@
 // What does not compile, each case alone with -Dcase_NAME. The sentence above a case, or above
 // several between #ifdef and #endif, is the compiler's first error.
 #include "posenc/analysis/distance_profile.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/scheme.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/unprojected.hpp"

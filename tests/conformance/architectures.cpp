@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "posenc/model/gguf/architectures.hpp"
+#include "posenc/model/gguf/detail/architectures.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "text.hpp"
 

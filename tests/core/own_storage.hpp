@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace engine {
 

@@ -1,4 +1,4 @@
-#include "posenc/core/two_doubles.hpp"
+#include "posenc/core/detail/two_doubles.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "posenc/decode/decode_products.hpp"
+#include "posenc/decode/detail/decode_products.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/storage.hpp"
-#include "posenc/decode/run_reader.hpp"
+#include "posenc/decode/detail/run_reader.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
 #include "tolerance.hpp"
 
 namespace decoding {

@@ -19,7 +19,7 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q8_0.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "tolerance.hpp"
 
 namespace of_dot_products {

@@ -1,4 +1,4 @@
-#include "posenc/decode/finite_scores.hpp"
+#include "posenc/decode/detail/finite_scores.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q8_0.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "tolerance.hpp"
 
 namespace finite_scores {

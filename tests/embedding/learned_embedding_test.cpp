@@ -12,9 +12,9 @@
 #include "laws/embedding_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/core/storage.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/embedding/add_rows.hpp"
+#include "posenc/embedding/detail/add_rows.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/heads/storage.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 

@@ -16,9 +16,9 @@
 #include "laws/embedding_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/core/scheme.hpp"
 #include "posenc/embedding/learned_embedding.hpp"
 #include "posenc/embedding/sin_cos_2d.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "rejects.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/sinusoidal.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"

@@ -18,9 +18,9 @@
 #include "attention_plans.hpp"
 #include "given_cells.hpp"
 #include "posenc/attention/arguments.hpp"
-#include "posenc/core/heads_in_format.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/heads_in_format.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace fuzz {
 

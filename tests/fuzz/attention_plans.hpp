@@ -18,10 +18,10 @@
 
 #include "given_cells.hpp"
 #include "posenc/attention/mask.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/score_row.hpp"
-#include "posenc/core/sites.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/encoding/score_row.hpp"
+#include "posenc/encoding/sites.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
 #include "site_2.hpp"
 
 namespace fuzz {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "posenc/attention/given_mask.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace fuzz {
 

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/core/heads_view.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 namespace fuzz {
 

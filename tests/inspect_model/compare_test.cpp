@@ -15,11 +15,11 @@
 
 #include "non_numbers.hpp"
 #include "oracle/frequency_rules.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/yarn.hpp"
+#include "posenc/heads/storage.hpp"
 #include "rejects.hpp"
 
 namespace of_compare {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/sites.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "tolerance.hpp"
 
 namespace laws {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/sites.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "site_2.hpp"
 #include "tolerance.hpp"
 

@@ -17,7 +17,7 @@
 
 #include "numbers.hpp"
 #include "oracle/softmax.hpp"
-#include "posenc/core/sites.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "tolerance.hpp"

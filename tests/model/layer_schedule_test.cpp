@@ -1,4 +1,4 @@
-#include "posenc/model/settings.hpp"
+#include "posenc/model/detail/settings.hpp"
 
 #include <gtest/gtest.h>
 

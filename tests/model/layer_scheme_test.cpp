@@ -13,7 +13,7 @@
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/reference.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/model/hugging_face.hpp"

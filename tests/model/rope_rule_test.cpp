@@ -1,4 +1,4 @@
-#include "posenc/model/rope_rule.hpp"
+#include "posenc/model/detail/rope_rule.hpp"
 
 #include <gtest/gtest.h>
 

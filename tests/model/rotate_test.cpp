@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 

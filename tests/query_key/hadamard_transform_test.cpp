@@ -13,7 +13,7 @@
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/gradients.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/rotate.hpp"

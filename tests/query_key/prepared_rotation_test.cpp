@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/remapped.hpp"

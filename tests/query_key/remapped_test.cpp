@@ -10,7 +10,7 @@
 
 #include "laws/query_key_laws.hpp"
 #include "numbers.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/xpos.hpp"
 #include "query_key/transposed.hpp"

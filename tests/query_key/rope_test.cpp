@@ -17,7 +17,7 @@
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
 #include "oracle_pairing.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/yarn.hpp"

@@ -1,4 +1,4 @@
-#include "posenc/rotation/checked.hpp"
+#include "posenc/rotation/detail/checked.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "rotation/placed_heads.hpp"

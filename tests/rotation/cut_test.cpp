@@ -1,4 +1,4 @@
-#include "posenc/rotation/cut.hpp"
+#include "posenc/rotation/detail/cut.hpp"
 
 #include <gtest/gtest.h>
 

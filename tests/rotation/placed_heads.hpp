@@ -15,8 +15,8 @@
 
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "tolerance.hpp"

@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "posenc/core/storage.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_view.hpp"

@@ -10,8 +10,8 @@
 
 #include "executors.hpp"
 #include "numbers.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 

@@ -1,4 +1,4 @@
-#include "posenc/rows/phase_lanes.hpp"
+#include "posenc/rows/detail/phase_lanes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include "oracle/alibi.hpp"
 #include "oracle/fixed_point.hpp"
 #include "oracle/softmax.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "rejects.hpp"

@@ -15,7 +15,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/alibi.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/forget_gates.hpp"

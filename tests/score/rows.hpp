@@ -16,8 +16,8 @@
 
 #include "guarded_buffer.hpp"
 #include "numbers.hpp"
-#include "posenc/core/adjust_scores.hpp"
-#include "posenc/core/sites.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 

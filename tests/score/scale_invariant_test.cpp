@@ -14,7 +14,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/score_biases.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/score/alibi.hpp"
 #include "rejects.hpp"
 #include "score/rows.hpp"

@@ -11,7 +11,7 @@
 #include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/cope.hpp"
 #include "rejects.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace codes {

@@ -14,7 +14,7 @@
 
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 
 #if defined(POSENC_HAS_DOT_PRODUCTS)

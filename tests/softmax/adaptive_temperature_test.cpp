@@ -11,7 +11,7 @@
 #include "laws/softmax_laws.hpp"
 #include "numbers.hpp"
 #include "oracle/softmax.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "tolerance.hpp"
 

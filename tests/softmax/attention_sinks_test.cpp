@@ -11,7 +11,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/merge.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"

@@ -13,7 +13,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/temperatures.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "rejects.hpp"
 #include "site_2.hpp"

@@ -14,7 +14,7 @@
 #include "oracle/softmax.hpp"
 #include "posenc/analysis/dispersion.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"

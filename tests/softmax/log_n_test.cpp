@@ -14,7 +14,7 @@
 #include "non_numbers.hpp"
 #include "oracle/softmax.hpp"
 #include "oracle/temperatures.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"

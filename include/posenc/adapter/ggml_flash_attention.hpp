@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/adapter/ggml_attention_rules.hpp"
-#include "posenc/adapter/ggml_tensor.hpp"
+#include "posenc/adapter/detail/ggml_attention_rules.hpp"
+#include "posenc/adapter/detail/ggml_tensor.hpp"
 #include "posenc/attention/call.hpp"
+#include "posenc/core/detail/scratch.hpp"
 #include "posenc/core/executor.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/scratch.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

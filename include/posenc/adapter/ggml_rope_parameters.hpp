@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/bit_cast.hpp"
+#include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/yarn.hpp"

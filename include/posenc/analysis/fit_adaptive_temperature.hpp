@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "posenc/analysis/eigen.hpp"
+#include "posenc/analysis/detail/eigen.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rows/phase.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

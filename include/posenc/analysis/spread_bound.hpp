@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/analysis/eigen.hpp"
+#include "posenc/analysis/detail/eigen.hpp"
 #include "posenc/analysis/score_by_frequency.hpp"
 #include "posenc/core/target.hpp"
 

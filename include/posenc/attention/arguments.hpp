@@ -12,14 +12,14 @@
 
 #include "posenc/attention/given_mask.hpp"
 #include "posenc/attention/mask.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/score_row.hpp"
-#include "posenc/core/sites.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/encoding/score_row.hpp"
+#include "posenc/encoding/sites.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

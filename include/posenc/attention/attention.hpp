@@ -12,13 +12,13 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/call.hpp"
-#include "posenc/attention/dense_heads.hpp"
+#include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
-#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/executor.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

@@ -11,12 +11,12 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/attention/block_memory.hpp"
-#include "posenc/attention/products.hpp"
-#include "posenc/attention/score_blocks.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/sites.hpp"
+#include "posenc/attention/detail/block_memory.hpp"
+#include "posenc/attention/detail/products.hpp"
+#include "posenc/attention/detail/score_blocks.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/softmax/softmax.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -7,12 +7,12 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/checked_call.hpp"
-#include "posenc/attention/shared_memory.hpp"
-#include "posenc/core/encoding_check.hpp"
+#include "posenc/attention/detail/shared_memory.hpp"
 #include "posenc/core/executor.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/overlap.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/overlap.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

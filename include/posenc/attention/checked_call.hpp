@@ -10,15 +10,15 @@
 #include <utility>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/dense_heads.hpp"
-#include "posenc/attention/few_products.hpp"
-#include "posenc/attention/key_parts.hpp"
+#include "posenc/attention/detail/dense_heads.hpp"
+#include "posenc/attention/detail/few_products.hpp"
+#include "posenc/attention/detail/key_parts.hpp"
+#include "posenc/attention/detail/score_blocks.hpp"
+#include "posenc/attention/detail/work.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
-#include "posenc/attention/score_blocks.hpp"
-#include "posenc/attention/work.hpp"
 #include "posenc/core/executor.hpp"
-#include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -9,12 +9,12 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/backward_blocks.hpp"
-#include "posenc/attention/block_attention.hpp"
-#include "posenc/attention/dense_heads.hpp"
+#include "posenc/attention/detail/block_attention.hpp"
+#include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
-#include "posenc/core/encoding_check.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 
@@ -52,10 +52,10 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
                 "gradients need backward_queries and backward_keys of what an encoding prepares "
-                "for queries and keys: see pulls_back_queries_and_keys in core/sites.hpp");
+                "for queries and keys: see pulls_back_queries_and_keys in encoding/sites.hpp");
   static_assert(through::scores,
                 "gradients need is_bias or backward_scores of an encoding that changes scores: see "
-                "adds_bias and pulls_back_scores in core/sites.hpp");
+                "adds_bias and pulls_back_scores in encoding/sites.hpp");
   auto const given = detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
                                                   keys.shape(), values.shape(), options);
   auto const k = detail::to_read(keys);

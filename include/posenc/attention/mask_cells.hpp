@@ -12,10 +12,10 @@
 #include <span>
 #include <type_traits>
 
-#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/storage.hpp"
+#include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/numbers.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/distance_biases.hpp"
-#include "posenc/core/encoding_check.hpp"
+#include "posenc/attention/detail/distance_biases.hpp"
 #include "posenc/core/positions.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/dense_heads.hpp"
-#include "posenc/core/adjust_scores.hpp"
+#include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/encoding_check.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/score_row.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
+#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/encoding/score_row.hpp"
+#include "posenc/encoding/sites.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

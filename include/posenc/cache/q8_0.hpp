@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/cache/group_extremes.hpp"
+#include "posenc/cache/detail/group_extremes.hpp"
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/format.hpp"
-#include "posenc/core/heads_in_format.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/format.hpp"
+#include "posenc/heads/heads_in_format.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/codes.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "posenc/core/bit_cast.hpp"
+#include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 
 /// After the parameters of a lambda, to inline it always: C++20 has no attribute there.

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "posenc/core/bit_cast.hpp"
+#include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 
 #if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))

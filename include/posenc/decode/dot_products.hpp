@@ -1,11 +1,11 @@
 // A format whose codes of 8 bits decoding may multiply by the CPU's own dot products.
 #pragma once
 
-#include "posenc/core/format.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/decode/dot_blocks.hpp"
-#include "posenc/decode/dot_outputs.hpp"
-#include "posenc/decode/dot_scores.hpp"
+#include "posenc/decode/detail/dot_blocks.hpp"
+#include "posenc/decode/detail/dot_outputs.hpp"
+#include "posenc/decode/detail/dot_scores.hpp"
+#include "posenc/heads/format.hpp"
 #include "posenc/simd/x86_dot_products.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
@@ -38,7 +38,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// AVX512-VNNI makes such products where attention reads keys in place: up to 32 rows per kv head
 /// (a step of decoding), where no encoding acts on keys. All else, prompts and other CPUs, is
 /// computed as without the name. A format of your own has dot products if it has codes_are
-/// (core/format.hpp); others do not compile.
+/// (heads/format.hpp); others do not compile.
 template <class Format>
 struct dot_products : Format {
   static_assert(

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/embedding/add_rows.hpp"
+#include "posenc/embedding/detail/add_rows.hpp"
+#include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

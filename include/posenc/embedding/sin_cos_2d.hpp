@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "posenc/core/positions.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/embedding/add_rows.hpp"
+#include "posenc/embedding/detail/add_rows.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/frequency/geometric.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "posenc/core/positions.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/embedding/add_rows.hpp"
+#include "posenc/embedding/detail/add_rows.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rows/phase.hpp"

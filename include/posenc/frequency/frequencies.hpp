@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/detail/two_doubles.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/phase_step.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

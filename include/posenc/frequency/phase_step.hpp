@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/gguf/detail/reader.hpp"
 #include "posenc/model/gguf/parts.hpp"
-#include "posenc/model/gguf/reader.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 /// Reads the keys of more than a hundred architectures of llama.cpp, and the tensors rope_freqs,

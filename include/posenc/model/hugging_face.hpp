@@ -6,8 +6,8 @@
 #include <istream>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/reader.hpp"
-#include "posenc/model/opened.hpp"
+#include "posenc/model/detail/opened.hpp"
+#include "posenc/model/hugging_face/detail/reader.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 /// Reads a config.json that is parsed already; `name` is the name of the file, for errors.

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"

@@ -6,8 +6,8 @@
 
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/rotation/hadamard.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

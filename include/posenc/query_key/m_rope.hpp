@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rows/axis_rows.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

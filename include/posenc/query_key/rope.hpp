@@ -7,12 +7,12 @@
 #include <functional>
 #include <utility>
 
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <utility>
 
-#include "posenc/core/sites.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rows/xpos_rows.hpp"
 

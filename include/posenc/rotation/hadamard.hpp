@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/checked.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
+#include "posenc/rotation/detail/checked.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/numbers.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <span>
 
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/checked.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
+#include "posenc/rotation/detail/checked.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"

@@ -10,11 +10,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/core/bit_cast.hpp"
-#include "posenc/core/heads_view.hpp"
+#include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <limits>
 
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

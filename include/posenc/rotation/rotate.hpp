@@ -7,19 +7,19 @@
 #include <type_traits>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/heads_in_format.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/overlap.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/slot_search.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/checked.hpp"
-#include "posenc/rotation/cut.hpp"
+#include "posenc/heads/detail/slot_search.hpp"
+#include "posenc/heads/heads_in_format.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/overlap.hpp"
+#include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/cut.hpp"
+#include "posenc/rotation/detail/step.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/operand.hpp"
 #include "posenc/rotation/rotary_block.hpp"
-#include "posenc/rotation/step.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {

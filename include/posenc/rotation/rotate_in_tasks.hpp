@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "posenc/core/executor.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
 

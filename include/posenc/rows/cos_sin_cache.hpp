@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/row_writer.hpp"

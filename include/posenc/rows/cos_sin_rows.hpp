@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/phase.hpp"
 #include "posenc/rows/row_maker.hpp"

@@ -15,7 +15,7 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
-#include "posenc/rows/phase_lanes.hpp"
+#include "posenc/rows/detail/phase_lanes.hpp"
 #include "posenc/rows/row_writer.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

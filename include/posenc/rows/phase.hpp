@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "posenc/core/bit_cast.hpp"
+#include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/phase_step.hpp"
 #include "posenc/simd/multiply_add.hpp"

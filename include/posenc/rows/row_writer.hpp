@@ -14,7 +14,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rows/phase_lanes.hpp"
+#include "posenc/rows/detail/phase_lanes.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

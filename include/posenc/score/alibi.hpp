@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

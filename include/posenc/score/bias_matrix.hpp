@@ -10,10 +10,10 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/positions.hpp"
-#include "posenc/core/scheme.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
+#include "posenc/encoding/scheme.hpp"
+#include "posenc/heads/storage.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

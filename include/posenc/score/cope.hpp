@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/sigmoids.hpp"
 

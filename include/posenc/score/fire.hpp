@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/simd/doubles.hpp"
 #include "posenc/simd/logarithm.hpp"
 #include "posenc/simd/multiply_add.hpp"

@@ -10,17 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
-#include "posenc/score/biased_head.hpp"
-#include "posenc/score/key_runs.hpp"
-#include "posenc/score/wave_sums.hpp"
+#include "posenc/score/detail/biased_head.hpp"
+#include "posenc/score/detail/key_runs.hpp"
+#include "posenc/score/detail/wave_sums.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

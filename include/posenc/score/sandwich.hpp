@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/phase.hpp"
 

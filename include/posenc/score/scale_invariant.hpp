@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/simd/doubles.hpp"
 #include "posenc/simd/logarithm.hpp"
 

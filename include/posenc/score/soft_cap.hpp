@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <span>
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/simd/doubles.hpp"
 #include "posenc/simd/exponential.hpp"
 

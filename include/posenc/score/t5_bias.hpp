@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

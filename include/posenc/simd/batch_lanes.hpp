@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/registers.hpp"
 

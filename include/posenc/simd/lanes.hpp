@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/batch_lanes.hpp"
 #include "posenc/simd/registers.hpp"
 #include "posenc/simd/x86_16_bits.hpp"

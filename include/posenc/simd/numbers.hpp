@@ -5,9 +5,9 @@
 #include <span>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/format.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/format.hpp"
+#include "posenc/heads/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/core/bit_cast.hpp"
+#include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/doubles.hpp"
 #include "posenc/simd/exponential.hpp"

@@ -5,8 +5,8 @@
 #include <array>
 #include <limits>
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

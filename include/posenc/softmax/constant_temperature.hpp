@@ -1,8 +1,8 @@
 // The same inverse temperature for every row; YaRN's.
 #pragma once
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/frequency/yarn.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

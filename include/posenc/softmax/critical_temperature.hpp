@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

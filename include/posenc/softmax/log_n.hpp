@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -13,8 +13,8 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/score_row.hpp"
 #include "posenc/simd/exponential.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "posenc/core/positions.hpp"
-#include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -1,4 +1,4 @@
-#include "posenc/model/gguf/architecture.hpp"
+#include "posenc/model/gguf/detail/architecture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "posenc/model/gguf/architectures.hpp"
+#include "posenc/model/gguf/detail/architectures.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "posenc/model/gguf/rotation.hpp"
+#include "posenc/model/gguf/detail/rotation.hpp"
 
 #include <gtest/gtest.h>
 

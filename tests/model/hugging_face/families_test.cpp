@@ -1,4 +1,4 @@
-#include "posenc/model/hugging_face/families.hpp"
+#include "posenc/model/hugging_face/detail/families.hpp"
 
 #include <gtest/gtest.h>
 

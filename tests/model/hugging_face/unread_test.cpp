@@ -1,5 +1,5 @@
 // Keys that no code asks for: which are without effect, and which are errors.
-#include "posenc/model/hugging_face/unread.hpp"
+#include "posenc/model/hugging_face/detail/unread.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/architectures.hpp"
+#include "posenc/model/detail/rope_rule.hpp"
+#include "posenc/model/gguf/detail/architectures.hpp"
 #include "posenc/model/gguf/metadata.hpp"
-#include "posenc/model/rope_rule.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

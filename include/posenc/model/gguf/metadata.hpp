@@ -5,8 +5,8 @@
 #include <map>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/shown.hpp"
-#include "posenc/model/settings.hpp"
+#include "posenc/model/detail/settings.hpp"
+#include "posenc/model/gguf/detail/shown.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 /// The description of a tensor.

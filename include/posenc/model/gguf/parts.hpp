@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/detail/opened.hpp"
 #include "posenc/model/gguf/metadata.hpp"
-#include "posenc/model/opened.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {

@@ -6,11 +6,11 @@
 #include <span>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/check_unread.hpp"
-#include "posenc/model/hugging_face/json_object.hpp"
-#include "posenc/model/hugging_face/measured_families.hpp"
-#include "posenc/model/hugging_face/other_families.hpp"
-#include "posenc/model/hugging_face/text_model.hpp"
+#include "posenc/model/hugging_face/detail/check_unread.hpp"
+#include "posenc/model/hugging_face/detail/json_object.hpp"
+#include "posenc/model/hugging_face/detail/measured_families.hpp"
+#include "posenc/model/hugging_face/detail/other_families.hpp"
+#include "posenc/model/hugging_face/detail/text_model.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 /// How to read a config.json.

@@ -1,0 +1,89 @@
+// What attention reads keys and values of, and copies of them in the type that it computes with.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/heads/heads_view.hpp"
+#include "posenc/heads/storage.hpp"
+
+namespace posenc { inline namespace POSENC_TARGET {
+
+namespace detail {
+
+/// The type of arithmetic on what a view shows.
+template <class View>
+using arithmetic_of = arithmetic_t<typename View::element_type>;
+
+/// Keys or values to be read.
+template <any_heads Heads>
+auto to_read(Heads const& x) {
+  if constexpr (heads_of_numbers<Heads>) {
+    return x.to_read();
+  } else {
+    return x;
+  }
+}
+
+/// Heads whose format is chosen as the program runs: visit_format(heads, act) calls act with a view
+/// of the format.
+struct takes_any_view {
+  void operator()(auto const&) const noexcept {}
+};
+template <class Heads>
+concept chooses_format = requires(Heads const& heads) {
+  visit_format(heads, takes_any_view());
+};
+
+/// Copies tokens and heads as dense numbers, [tokens][heads][head_dim], to be computed with.
+template <class T, class Heads>
+heads_view<T> copied(T* to, Heads const& x) {
+  heads_view<T> const copy(to, x.shape());
+  [[maybe_unused]] constexpr std::size_t ahead = 8;  // tokens: no CPU foresees their stride
+  for (std::size_t token = 0; token < x.tokens(); ++token) {
+    for (std::size_t head = 0; head < x.heads(); ++head, to += x.head_dim()) {
+      if constexpr (heads_of_numbers<Heads>) {
+        if (token + ahead < x.tokens()) prefetch_numbers(x(token + ahead, head));
+        for (auto const& number : x(token, head)) *to++ = load(number);
+        to -= x.head_dim();
+      } else {
+        x.read(token, head, {to, x.head_dim()});
+      }
+    }
+  }
+  return copy;
+}
+template <class T, class Heads>
+heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
+  numbers.resize(x.tokens() * x.heads() * x.head_dim());
+  return copied(numbers.data(), x);
+}
+
+/// What is computed with, T, of heads that are not changed: themselves if they are stored so, with
+/// strides; else copies.
+template <class T, class Heads>
+heads_view<T const> as_computed(T* numbers, Heads const& x) {
+  if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
+    return x;
+  } else if constexpr (chooses_format<Heads>) {
+    heads_view<T const> computed = {nullptr, {0, 1, 1}};
+    visit_format(x, [&](auto const& in_format) {
+      if constexpr (std::convertible_to<decltype(in_format), heads_view<T const>>) {
+        computed = in_format;
+      } else {
+        computed = copied<T>(numbers, x);
+      }
+    });
+    return computed;
+  } else {
+    return copied<T>(numbers, x);
+  }
+}
+
+}  // namespace detail
+}}  // namespace posenc

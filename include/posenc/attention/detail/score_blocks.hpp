@@ -1,0 +1,224 @@
+// Sites 2 and 3: the masked scores of a block of queries, with the keys of a range.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/block_memory.hpp"
+#include "posenc/attention/detail/dense_heads.hpp"
+#include "posenc/attention/detail/products.hpp"
+#include "posenc/attention/detail/visible_keys.hpp"
+#include "posenc/attention/prepared_encoding.hpp"
+#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
+#include "posenc/encoding/sites.hpp"
+#include "posenc/heads/storage.hpp"
+
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
+
+/// One row of a block.
+template <class T>
+struct block_row {
+  std::size_t query, head;  ///< of all queries, of all heads
+  token_range keys;         ///< what it may see
+  std::span<T> scores;      ///< of those keys
+};
+
+/// Whether keys are read in place, because no site changes them.
+template <class Encoding>
+bool reads_keys(attention_arguments const& given) noexcept {
+  return !acts_on_queries_and_keys<Encoding> || given.keys_are_encoded;
+}
+
+template <std::floating_point T, class Encoding>
+class score_blocks {
+ public:
+  score_blocks(prepared_sites<T, Encoding> const& step, attention_arguments const& given,
+               missing_tokens const& missing, block_sizes const& sizes, scratch& memory)
+      : step_(step),
+        given_(given),
+        sizes_(sizes),
+        visible_(given, missing),
+        memory_(memory, given, sizes) {}
+
+  /// The encoded keys of one kv head from token `first` on, [tokens][1][product_dim]; for far
+  /// scores, far_keys() as well.
+  heads_view<T const> encoded_keys(T* numbers, auto const& k, std::size_t first,
+                                   std::size_t kv_head) {
+    if (reads_keys<Encoding>(given_)) return as_computed<T>(numbers, k);
+    if constexpr (changes_head_dim<Encoding>) {
+      heads_view<T> const encoded(numbers, {k.tokens(), 1, given_.product_dim});
+      step_.of_keys().encode_keys(heads_view<T const>(copied<T>(memory_.raw, k)), encoded, first,
+                                  kv_head);  // (2) queries and keys
+      return encoded;
+    } else {
+      auto const encoded = copied<T>(numbers, k);
+      if constexpr (scores_near_and_far<Encoding>) {
+        auto const far = copied<T>(memory_.far_keys, encoded);
+        encode_keys(step_.of_keys().far(), far, first, kv_head);
+        far_keys_ = far;
+      }
+      if constexpr (acts_on_queries_and_keys<Encoding>)
+        encode_keys(step_.of_keys(), encoded, first, kv_head);  // (2) queries and keys
+      return encoded;
+    }
+  }
+
+  /// Encodes the queries of block i of those that are computed together: `count` queries from
+  /// `first` on, of `kv_heads` kv heads from `kv_head` on. q has all queries and heads.
+  void encode(std::size_t i, auto const& q, std::size_t first, std::size_t count,
+              std::size_t kv_head, std::size_t kv_heads) {
+    auto const of_query = given_.group * given_.product_dim;
+    for (std::size_t n = 0; n < kv_heads; ++n) {
+      auto const at = i * memory_.queries_of_block + n * count * of_query,
+                 head = (kv_head + n) * given_.group, token = step_.first_query() + first;
+      auto const part = q.slice_tokens(first, count).slice_heads(head, given_.group);
+      if constexpr (changes_head_dim<Encoding>) {
+        heads_view<T> const encoded(memory_.queries + at,
+                                    {part.tokens(), part.heads(), given_.product_dim});
+        step_.of_queries().encode_queries(heads_view<T const>(copied<T>(memory_.raw, part)),
+                                          encoded, token, head);  // (2) queries and keys
+      } else {
+        auto const encoded = copied<T>(memory_.queries + at, part);
+        if constexpr (scores_near_and_far<Encoding>)
+          encode_queries(step_.of_queries().far(), copied<T>(memory_.far_queries + at, encoded),
+                         token, head);
+        if constexpr (acts_on_queries_and_keys<Encoding>) {
+          if (!given_.queries_are_encoded)
+            encode_queries(step_.of_queries(), encoded, token, head);  // (2)
+        }
+      }
+    }
+  }
+
+  /// Turns to block i, as it was encoded, and to the keys of `among` that its queries see. False if
+  /// they see none.
+  bool see(std::size_t i, std::size_t first, std::size_t count, std::size_t kv_head,
+           std::size_t kv_heads, token_range among) {
+    block_ = i, first_ = first, kv_head_ = kv_head;
+    // Of all heads where workers take groups of them, so that bits do not depend on the groups.
+    bool const in_groups = sizes_.keys == 0;
+    auto const head = in_groups ? 0 : kv_head * given_.group,
+               heads = in_groups ? given_.heads : kv_heads * given_.group;
+    for (std::size_t t = 0; t < count; ++t)
+      memory_.ranges[t] = visible_.around(first + t, head, heads, among);
+    auto const ranges = std::span<token_range const>(memory_.ranges, count);
+    shape_ = {ranges, hull(ranges), kv_heads, given_.group};
+    if (kv_heads == 1) {
+      std::size_t tiles = 0;
+      for (std::size_t row = 0; row < shape_.rows(); row += tile_rows)
+        memory_.of_tiles[tiles++] = shape_.seen_by(row, tile_rows);
+      shape_.of_tiles = {memory_.of_tiles, tiles};
+    }
+    return shape_.seen() != 0;
+  }
+
+  /// scale <q, k> of the block, [rows][seen], before site 3, for the keys of k: all tokens of the
+  /// block's kv heads, or panels of some tokens of one. products: few_memory, for all tokens.
+  void multiply(T* scores, auto&& k, auto const&... products) {
+    auto const scale = static_cast<T>(given_.scale);
+    multiply_scores(scores, scale, encoded_queries(), k, shape_, products...);
+    if constexpr (scores_near_and_far<Encoding>) {
+      tile_panels<T> far(far_keys());
+      far.begin(far_keys(), k.first());
+      T const* const queries = far_queries();
+      multiply_scores(memory_.far_scores, scale, queries, far, shape_);
+      for_each_far([&](std::size_t at, std::size_t s) {
+        if (k.first() <= s && s < k.last()) scores[at] = memory_.far_scores[at];
+      });
+    }
+  }
+
+  /// (3) scores, and the mask.
+  void adjust() {
+    positions_view positions;
+    if constexpr (acts_on_scores<Encoding>) positions = listed_positions();
+    for (std::size_t i = 0; i < shape_.rows(); ++i) {
+      auto const row = (*this)[i];
+      if constexpr (acts_on_scores<Encoding>)
+        step_.adjust_scores(score_row_of(i, row.scores, positions));  // (3)
+      visible_.mask_scores(row.query, row.head, row.keys, row.scores);
+    }
+  }
+
+  /// Calls act(index in [rows][seen], key) for every score that is a far one.
+  void for_each_far(auto&& act) const requires(scores_near_and_far<Encoding>) {
+    for (std::size_t i = 0; i < shape_.rows(); ++i) {
+      auto const query = i % shape_.rows_of_head() / shape_.group;
+      auto const [first, last] = shape_.ranges[query];
+      for (auto s = first; s < last; ++s) {
+        if (!step_.encoding().is_near(given_.query_positions[first_ + query],
+                                      given_.key_positions[s]))
+          act(i * shape_.seen() + s - shape_.keys.first, s);
+      }
+    }
+  }
+
+  /// What far scores are made of: keys of the kv head, and [rows][product_dim].
+  heads_view<T const> far_keys() const noexcept { return far_keys_; }
+  T* far_queries() const noexcept {
+    return memory_.far_queries + block_ * memory_.queries_of_block;
+  }
+
+  /// The positions of the keys that the block sees.
+  positions_view listed_positions() const noexcept {
+    return given_.key_positions.part(shape_.keys.first, shape_.seen()).listed(memory_.positions);
+  }
+  /// Row i of the block as site 3 sees it, over scores of the keys that it may see. positions:
+  /// those of the block.
+  template <class S>
+  score_row<S> score_row_of(std::size_t i, std::span<S> scores, positions_view positions) {
+    auto const row = (*this)[i];
+    std::span<T const> const query(encoded_queries() + i * given_.product_dim, given_.product_dim);
+    auto const count = row.keys.last - row.keys.first;
+    return row_with_sides<T>(
+        given_, scores, query, row.query, row.head, row.keys,
+        positions.subspan(count == 0 ? 0 : row.keys.first - shape_.keys.first, count));
+  }
+
+  /// Sets hidden weights to 0 in a row whose scores have become weights: a NaN of the row may have
+  /// spread to them.
+  void clear_hidden(block_row<T> const& row) const noexcept {
+    visible_.hide(row.query, row.head, row.keys, row.scores, T{0});
+  }
+
+  block_shape const& shape() const noexcept { return shape_; }
+  block_sizes const& sizes() const noexcept { return sizes_; }
+  visible_keys const& visible() const noexcept { return visible_; }
+  /// [rows][seen]; beside what a row may see it is not set
+  T* data() noexcept { return memory_.scores; }
+  /// [rows][product_dim]
+  T const* encoded_queries() const noexcept {
+    return memory_.queries + block_ * memory_.queries_of_block;
+  }
+
+  block_row<T> operator[](std::size_t row) noexcept {
+    auto const of_head = row % shape_.rows_of_head(), query = of_head / shape_.group;
+    auto const [first, last] = shape_.ranges[query];
+    auto* const scores =
+        memory_.scores + row * shape_.seen() + (first == last ? 0 : first - shape_.keys.first);
+    return {first_ + query,
+            (kv_head_ + row / shape_.rows_of_head()) * shape_.group + of_head % shape_.group,
+            {first, last},
+            {scores, last - first}};
+  }
+
+ private:
+  prepared_sites<T, Encoding> const& step_;
+  attention_arguments const& given_;
+  block_sizes sizes_;
+  visible_keys visible_;
+  score_memory<T, Encoding> memory_;
+  std::size_t block_ = 0, first_ = 0, kv_head_ = 0;
+  block_shape shape_ = {};
+  heads_view<T const> far_keys_ = {nullptr, {0, 1, 1}};
+};
+
+}}}  // namespace posenc::detail

@@ -1,0 +1,79 @@
+// Site 3 on a row of scores, however an encoding says what it does there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
+
+namespace posenc { inline namespace POSENC_TARGET {
+
+/// query_position - key_position; -(2^63 - 1) or 2^63 - 1 where that is beyond.
+constexpr std::int64_t distance_between(std::int64_t query_position,
+                                        std::int64_t key_position) noexcept {
+  if (query_position < key_position) return -distance_between(key_position, query_position);
+  constexpr std::uint64_t farthest = std::numeric_limits<std::int64_t>::max();
+  auto const distance =
+      static_cast<std::uint64_t>(query_position) - static_cast<std::uint64_t>(key_position);
+  return static_cast<std::int64_t>(distance < farthest ? distance : farthest);
+}
+
+namespace detail {
+
+/// Whether each position is one more than that before it.
+inline bool follow_one_another(positions_view positions) noexcept {
+  std::uint64_t breaks = 0;
+  for (std::size_t s = 1; s < positions.size(); ++s)
+    breaks |=
+        static_cast<std::uint64_t>(positions[s]) - static_cast<std::uint64_t>(positions[s - 1]) - 1;
+  return breaks == 0;
+}
+
+/// Throws, in the name of a function or encoding, unless each key has a position.
+template <class T>
+void require_keys(char const* what, score_row<T> const& row) {
+  require(row.scores.size() == row.key_positions.size(), what,
+          ": there must be one position per key, got ", row.key_positions.size(), " positions for ",
+          row.scores.size(), " keys");
+}
+/// Throws too unless the row's head is one of `heads`.
+template <class T>
+void require_row(char const* what, score_row<T> const& row, std::size_t heads) {
+  require(row.head < heads, what, ": the head must be below ", heads, ", got ", row.head);
+  require_keys(what, row);
+}
+
+/// score += bias(key position), in double, rounded once.
+template <class T>
+void add_bias(score_row<T> const& row, auto const& bias) {
+  for (std::size_t s = 0; s < row.scores.size(); ++s) {
+    row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias(row.key_positions[s]));
+  }
+}
+
+}  // namespace detail
+
+/// What attention does to a row at site 3: the encoding's adjust_scores, or else its bias is added
+/// to each score, in double, rounded once. Throws std::invalid_argument as the encoding does; for a
+/// bias, unless each key has a position and the encoding has the row's head. A row in braces is of
+/// floats: adjust_scores(alibi(8), {scores, head, query_position, key_positions, query}).
+template <class T = float, acts_on_scores E>
+void adjust_scores(E const& e, score_row<T> const& row) {
+  if constexpr (detail::adjusts_scores<E>) {
+    e.adjust_scores(row);
+  } else {
+    if constexpr (knows_heads<E>) detail::require_row("adjust_scores", row, e.heads());
+    detail::require_keys("adjust_scores", row);
+    detail::add_bias(row, [&](std::int64_t key) {
+      if constexpr (adds_bias_by_distance<E>) {
+        return e.bias(row.head, distance_between(row.query_position, key));
+      } else {
+        return e.bias(row.head, row.query_position, key);
+      }
+    });
+  }
+}
+
+}}  // namespace posenc

@@ -1,0 +1,142 @@
+// A function that its site cannot call is a compile error of one sentence, with its signature.
+#pragma once
+
+#include <type_traits>
+
+#include "posenc/core/target.hpp"
+#include "posenc/encoding/sites.hpp"
+
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
+
+/// The names of all functions that a site calls.
+struct site_names {
+  char embed, prepare, bias, adjust_scores, inverse_temperature, sink, heads, backward_scores,
+      is_bias, is_pointwise, encode_queries, encode_keys, backward_queries, backward_keys;
+};
+
+// clang-format off
+
+/// A name that E has too, be it of a template, of several functions, or private, is ambiguous here.
+/// Not of a final class, nor of a wrapper, where a function's constraint may not hold.
+template <class E>
+struct with_site_names : E, site_names {};
+template <class E>
+  requires(!std::is_class_v<E> || std::is_final_v<E> || wraps_encodings<E>)
+struct with_site_names<E> : site_names {};
+
+/// Here the name of E itself is a type, where in E it is a constructor.
+template <class E>
+struct child_of : E {};
+template <class E>
+  requires(!std::is_class_v<E> || std::is_final_v<E>)
+struct child_of<E> {};
+
+/// can_NAME<E>: the site can call it. has_NAME<E>: E has a member of that name, other than the name
+/// of E or of a base; asked last, since to look for a name may compile a function's body.
+#define POSENC_MEMBER(NAME, ...)                                                   \
+  template <class E>                                                               \
+  concept can_##NAME = __VA_ARGS__;                                                \
+  template <class E>                                                               \
+  concept has_##NAME = can_##NAME<E> || requires { &E::NAME; } ||                  \
+      (!requires { requires std::is_base_of_v<typename child_of<E>::NAME, E>; } && \
+       (!requires { &with_site_names<E>::NAME; } ||                                \
+        requires { &E::template NAME<float>; }))
+
+POSENC_MEMBER(embed, acts_on_embeddings<E>);
+POSENC_MEMBER(prepare, prepares<E, float> && prepares<E, double>);
+POSENC_MEMBER(encode_queries, encodes_queries<E, float>);
+POSENC_MEMBER(encode_keys, encodes_keys<E, float>);
+POSENC_MEMBER(backward_queries, pulls_back_queries<E, float>);
+POSENC_MEMBER(backward_keys, pulls_back_keys<E, float>);
+POSENC_MEMBER(bias, adds_bias_by_distance<E> || adds_bias_by_positions<E>);
+POSENC_MEMBER(adjust_scores, adjusts_scores<E>);
+POSENC_MEMBER(backward_scores, pulls_back_scores<E>);
+POSENC_MEMBER(inverse_temperature, acts_on_softmax<E>);
+POSENC_MEMBER(sink, adds_sink<E>);
+POSENC_MEMBER(heads, knows_heads<E>);
+POSENC_MEMBER(is_bias, (has_adjust_scores<E> || wraps_encodings<E>) &&
+                           requires { typename std::bool_constant<E::is_bias>; });
+POSENC_MEMBER(is_pointwise, (has_adjust_scores<E> || wraps_encodings<E>) &&
+                                requires { typename std::bool_constant<E::is_pointwise>; });
+#undef POSENC_MEMBER
+
+/// Compiles for what prepare<T> may return.
+template <class P, class T>
+struct prepared_check {
+  static constexpr bool encodes = encodes_queries<P, T>, widens = encodes_to_another_width<P, T>,
+                        pulls_back = has_backward_queries<P> || has_backward_keys<P>;
+  static_assert(encodes || widens,
+                "posenc: what prepare returns must have encode_queries: void "
+                "encode_queries(heads_view<T> q, std::size_t first_token) const");
+  static_assert(encodes_keys<P, T> || !encodes || widens,
+                "posenc: what prepare returns must have encode_keys: void "
+                "encode_keys(heads_view<T> k, std::size_t first_token) const");
+  static_assert(!pulls_back || pulls_back_queries<P, T>,
+                "posenc: backward_queries of what prepare returns must be: void backward_queries("
+                "heads_view<T> d, std::size_t first_token) const, beside backward_keys");
+  static_assert(!pulls_back || pulls_back_keys<P, T> || !pulls_back_queries<P, T>,
+                "posenc: backward_keys of what prepare returns must be: void backward_keys("
+                "heads_view<T> d, std::size_t first_token) const, beside backward_queries");
+  static constexpr bool passed = true;
+};
+
+template <class E>
+concept prepares_rightly = !can_prepare<E> ||
+                           (prepared_check<prepared_t<E, float>, float>::passed &&
+                            prepared_check<prepared_t<E, double>, double>::passed);
+
+/// A function of this name is one that its site can call.
+#define POSENC_MUST_BE(NAME, SIGNATURE) \
+  static_assert(!has_##NAME<E> || can_##NAME<E>, "posenc: " #NAME " must be: " SIGNATURE)
+
+/// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the
+/// sites can call. Its static_assert stands first wherever an encoding is asked for: an unmet
+/// constraint of a template would not name the function.
+template <class E>
+struct check_of {
+  static constexpr bool encodes = has_prepare<E> || has_encode_queries<E> || has_encode_keys<E> ||
+                                  has_backward_queries<E> || has_backward_keys<E>;
+  static_assert(positional_encoding<E> || has_embed<E> || encodes || has_bias<E> ||
+                    has_adjust_scores<E> || has_inverse_temperature<E> || has_sink<E>,
+                "posenc: this type acts nowhere: an encoding must have embed (site 1), prepare "
+                "(2), bias or adjust_scores (3), inverse_temperature or sink (4)");
+  static_assert(!says_it_is_nowhere<E> || sites_of<E> == 0,
+                "posenc: is_nowhere must not be true of an encoding that acts at a site");
+  POSENC_MUST_BE(embed, "void embed(heads_view<T> x, positions_view positions) const, for T = "
+                        "float and T = double");
+  static_assert(!encodes || can_prepare<E>,
+                "posenc: prepare must be: template <class T> auto prepare(positions_view "
+                "positions) const, for T = float and T = double, which returns what has "
+                "encode_queries and encode_keys");
+  static_assert(prepares_rightly<E>);
+  static_assert(!prepares_another_width<E, float> || changes_head_dim<E>,
+                "posenc: encoded_dim must be: std::size_t encoded_dim(std::size_t head_dim) const, "
+                "beside a prepare that encodes to another width");
+  static_assert(!(requires { &E::is_near; } || prepares_far<E, float>) || scores_near_and_far<E>,
+                "posenc: is_near must be: bool is_near(std::int64_t query_position, std::int64_t "
+                "key_position) const, beside far of what prepare returns");
+  POSENC_MUST_BE(bias, "double bias(std::size_t head, std::int64_t distance) const, or double "
+                       "bias(std::size_t head, std::int64_t query_position, std::int64_t "
+                       "key_position) const");
+  POSENC_MUST_BE(adjust_scores, "void adjust_scores(score_row<T> row) const, for T = float and T = "
+                                "double");
+  POSENC_MUST_BE(inverse_temperature,
+                 "double inverse_temperature(row_statistics const& row) const");
+  POSENC_MUST_BE(sink, "double sink(std::size_t head) const");
+  POSENC_MUST_BE(heads, "std::size_t heads() const");
+  static_assert(!has_backward_scores<E> || can_backward_scores<E> ||
+                    (has_adjust_scores<E> && !acts_on_scores<E>),
+                "posenc: backward_scores must be: void backward_scores(score_row<T const> before, "
+                "std::span<T> d_scores, std::span<T> d_query) const, for T = float and T = double, "
+                "beside adjust_scores");
+  POSENC_MUST_BE(is_bias, "static constexpr bool is_bias, beside adjust_scores");
+  POSENC_MUST_BE(is_pointwise, "static constexpr bool is_pointwise, beside adjust_scores");
+  static constexpr bool passed = true;
+};
+#undef POSENC_MUST_BE
+
+/// What is held by reference is an encoding too.
+template <class E>
+using encoding_check = check_of<std::remove_cvref_t<E>>;
+
+}}}  // namespace posenc::detail

@@ -1,0 +1,228 @@
+// From the keys of a file to the layers of a model.
+//
+// `config` is a front end: hugging_face_reader, or gguf_reader, which looks up GGUF's keys by their
+// names in config.json. Beside its keys it says what only its format has: lists of layers, and
+// sentences about defaults.
+#pragma once
+
+#include "posenc/core/target.hpp"
+#include "posenc/model/detail/family.hpp"
+
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
+
+/// Full attention in one of n layers at the family's place, `others` elsewhere; nowhere for n = 0.
+inline layer_types full_every(auto& config, std::size_t n, std::string_view others) {
+  auto const& family = config.family;
+  auto const layers = config.found.layers;
+  if (n == 0) return full_every(layers, 0, others);
+  auto first = n - 1;
+  if (family.full_at == full_place::first_of_each) first = 0;
+  if (family.full_at == full_place::counted_from_the_end) first = (layers - 1) % n;
+  if (family.full_at == full_place::by_offset) {
+    constexpr auto key = "attn_layer_offset";
+    auto const given = config.count_or_zero(key, most_dims);
+    first = config.has(key) ? given.value_or(0) : config.assumed(key, family.full_offset);
+  }
+  auto types = full_every(layers, n, others, first);
+  for (auto i = layers / n * n; family.rest_full && i < layers; ++i) types[i] = full_attention;
+  if (family.first_full) types.front() = full_attention;
+  if (family.last_full) types.back() = full_attention;
+  return types;
+}
+
+/// The type of each layer, in Hugging Face's words.
+inline layer_types types_of_layers(auto& config) {
+  auto const& family = config.family;
+  auto types = config.listed_types();
+  if (types.empty() && !family.others.empty()) {
+    auto n = family.full_every;
+    if (n != 0) {
+      auto const given = config.count(
+          {"full_attention_interval", "layer_group_size", "attn_layer_period"}, most_dims);
+      n = config.or_assumed(given, "full_attention_interval", n);
+    }
+    types = full_every(config, n, family.others);
+  }
+  if (!family.others.empty() && family.slides && config.window())
+    std::ranges::replace(types, full_attention, std::string(sliding_attention));
+  if (!types.empty()) return types;
+  if (!config.slides()) return full_every(config.found.layers, 1, {});
+  types = config.types_by_pattern();
+  if (types.empty() && family.full_every != 1) {
+    config.assume_full_every();
+    types = full_every(config, family.full_every, sliding_attention);
+  }
+  if (types.empty()) types = config.types_by_rule();
+  if (contains(types, sliding_attention)) config.note(family.sliding_note);
+  return types;
+}
+
+/// The layers, each with its type, whether it rotates, and what the file says of it alone.
+inline std::vector<scheduled_layer> scheduled_layers(auto& config) {
+  auto const types = types_of_layers(config);
+  std::vector<bool> const rotated = config.rotated(types);
+  bool const is_chunked = config.is_chunked();
+  std::vector<scheduled_layer> layers;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    std::string_view type = config.attends(i) ? std::string_view(types[i]) : no_attention;
+    bool const rotates = rotated[i] && has_attention(type);
+    if (is_chunked && has_attention(type)) type = rotates ? chunked_attention : full_attention;
+    auto& layer = layers.emplace_back(scheduled_layer{
+        .type = std::string(type), .attends = has_attention(type), .rotates = rotates});
+    if (layer.attends) config.add_what_lists_say(layer, i);
+  }
+  return layers;
+}
+
+/// Reads which layers see the keys of others.
+inline void read_shared_keys(auto& config, std::vector<scheduled_layer> const& layers) {
+  auto const known = config.family.kv_shared;
+  if (!known) return;
+  constexpr auto key = "num_kv_shared_layers";
+  auto const keyed = config.family.keyed_layers;
+  bool const is_given = config.has(key);
+  auto shared = config.count_or_zero(key, most_dims).value_or(0);
+  if (!is_given && keyed != 0) shared = layers.size() - std::min(keyed, layers.size());
+  if (!is_given && *known != 0) shared = config.assumed(key, *known);
+  if (shared == 0 || shared >= layers.size()) return;  // as transformers has it
+  bool const can_share = share_keys(config, layers, layers.size() - shared);
+  config.require(can_share || (!is_given && keyed != 0), key,
+                 "leave a layer of each type before those that share");
+  if (can_share && !is_given && keyed != 0) config.assumed(key, shared);
+}
+
+/// What multiplies scores beside 1 / sqrt(head_dim), by the family's key.
+inline double scale_by_key(auto& config, std::size_t head_dim) {
+  auto const& family = config.family;
+  auto const dims = static_cast<double>(head_dim), root = std::sqrt(dims);
+  if (family.undivided) return root;
+  if (family.scale_by_dim) return 1 / root;
+  auto const key = std::string(family.scale_key);
+  if (key.empty()) return 1;
+  auto const given_or = [&](double of_dims) {
+    return config.or_assumed(config.positive_or_none(key), key,
+                             family.scale_default != 0 ? family.scale_default : of_dims);
+  };
+  if (key == "query_pre_attn_scalar") return root / std::sqrt(given_or(dims));
+  bool const is_all = key == "attention_multiplier" || key == "softmax_scale";
+  return is_all ? root * given_or(1 / root) : given_or(1);
+}
+
+/// Reads which keys a query sees.
+inline void read_visibility(auto& config, layer_description& kind, std::string_view type) {
+  bool const sees_both_sides = config.sees_both_sides();
+  if (sees_both_sides) kind.ahead = {};
+  kind.both_ways = sees_both_sides ? both_ways::none : config.both_ways_in(type);
+  if (type == chunked_attention) kind.chunk = config.chunk();
+  if (type != sliding_attention && !config.family.compressed) return;
+  kind.window = config.needed_window(type);
+  auto rule = config.family.window_is;
+  if (rule == window_rule::half_if_both_sides)
+    rule = sees_both_sides ? window_rule::half_on_each_side : window_rule::last_keys;
+  if (!kind.window || rule == window_rule::last_keys) return;
+  if (rule == window_rule::half_of_key)
+    config.require(*kind.window >= 2, config.family.window_key, "be at least 2");
+  auto const half = *kind.window / 2;
+  kind.window = rule == window_rule::half_of_key ? half : half + 1;
+  if (sees_both_sides) kind.ahead = half;
+}
+
+/// Reads the index heads of layers that rotate.
+inline void read_index_heads(auto& config, scheduled_layer const& layer, layer_description& kind) {
+  auto const& rule = config.family.index;
+  bool const is_of_type = rule.layers.empty() || rule.layers == layer.type;
+  if (rule.heads.key.empty() || !layer.has_index || layer.shares_index || !is_of_type) return;
+  auto const dims = kind.rotary.at(0).frequencies.at(1).rotary_dim();
+  auto const head_dim = config.index_number(rule.head_dim).value_or(rule.head_dim.value);
+  config.require_index_dims(rule.head_dim.key, head_dim, dims);
+  auto const number = [&](index_number_rule const& one) {
+    if (one.key.empty()) return one.value;
+    return config.or_assumed(config.index_number(one), std::string(one.key), one.value);
+  };
+  auto const stride = number(rule.key_stride), chosen = number(rule.chosen);
+  kind.index.emplace(index_heads{.heads = number(rule.heads),
+                                 .head_dim = number(rule.head_dim),
+                                 .rotary = kind.rotary[0],
+                                 .chosen = rule.chosen_in_tokens ? chosen / stride : chosen,
+                                 .block = number(rule.block),
+                                 .local_blocks = number(rule.local_blocks),
+                                 .key_stride = stride});
+  auto& index = *kind.index;
+  if (rule.chosen_in_tokens) index.block = stride;
+  index.rotary.layout = halves();
+  if (rule.interleaved) index.rotary.layout = interleaved();
+  index.rotary.block = rule.last_dims ? rotary_block::last() : rotary_block::first();
+}
+
+inline void read_kind(auto& config, layer_description& kind, scheduled_layer const& layer) {
+  auto const& family = config.family;
+  if (!layer.attends) {
+    auto const why = layer.type == cross_attention ? " layers see tokens of images alone"
+                                                   : config.says_without_attention;
+    return config.note(layer.type + why + ": no encoding acts there.");
+  }
+  kind.head_dim = config.head_dim_of(layer.type);
+  kind.softmax_factor = config.softmax_factor(kind.head_dim);
+  kind.sinks = layer.sinks;
+  read_visibility(config, kind, layer.type);
+  constexpr auto cap = "attn_logit_softcapping";
+  kind.score_cap = config.positive_or_none(cap);
+  if (!kind.score_cap && family.score_cap != 0 && !config.is_null(cap))
+    kind.score_cap = config.assumed(cap, family.score_cap);
+  config.read_positions(kind, layer);
+  config.read_temperature(kind, layer);
+  if (!layer.rotates) return;
+  kind.shares_index = layer.shares_index;
+  if (family.compressed && layer.type != sliding_attention) kind.pooled = config.pooled(layer.type);
+  read_index_heads(config, layer, kind);
+}
+
+/// Reads the norms of all kinds of layers. They stay unknown where the record has none.
+inline void read_norms(auto& config) {
+  if (config.family.norm.of == norm_scope::unknown) return;
+  for (auto& kind : config.found.kinds) {
+    auto const layer = kind.layers.front();
+    auto const rule = config.norm_of(layer);
+    auto const eps = config.norm_eps(rule.of);
+    auto const one = [&](norm_scope of, std::string_view name, bool is_key) {
+      norm_description norm{.of = of};
+      if (of <= norm_scope::none) return norm;
+      norm.how.eps = static_cast<float>(eps), norm.how.place = rule.place;
+      if (name.empty()) return norm;
+      norm.how.plus_one = rule.plus_one;
+      if (of == norm_scope::head) norm.weights = kind.head_dim;
+      if (of == norm_scope::token) norm.weights = kind.head_dim * config.heads_of(layer, is_key);
+      norm.tensor = config.norm_prefix + std::string(name) + ".weight";
+      return norm;
+    };
+    bool const skips = kind.head_dim == 0 || (rule.where_rotated && kind.rotary.empty());
+    auto const of = skips ? norm_scope::none : rule.of;
+    kind.query_norm = one(of, rule.query, false);
+    kind.key_norm = one(of, rule.key, true);
+    bool const has_none = of != norm_scope::unknown && !rule.values;
+    kind.value_norm = one(has_none ? norm_scope::none : of, {}, false);
+  }
+}
+
+inline void read_heads(auto& config) {
+  for (auto& kind : config.found.kinds) {
+    if (kind.head_dim == 0) continue;
+    kind.key_bias = config.has_key_bias(kind.layers.front());
+    kind.clips_keys = config.clips_keys();
+    kind.heads = config.known_heads(kind, false);
+    kind.key_heads = config.known_heads(kind, true);
+  }
+}
+
+/// Reads all layers, and says what was found.
+inline model_description read_layers(auto& config) {
+  auto const layers = scheduled_layers(config);
+  config.found.kinds =
+      kinds_of(layers, [&](auto& kind, auto const& layer) { read_kind(config, kind, layer); });
+  read_shared_keys(config, layers);
+  read_norms(config);
+  read_heads(config);
+  return config.settled();
+}
+
+}}}  // namespace posenc::detail

@@ -1,0 +1,105 @@
+// The keys of a GGUF file: which llama.cpp reads for which architectures, and their names in
+// config.json.
+#pragma once
+
+#include "posenc/core/target.hpp"
+#include "posenc/model/detail/family.hpp"
+
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
+
+// clang-format off
+/// Bits: the keys and tensors that llama.cpp reads for certain architectures only.
+struct gguf_group {
+  enum bits : unsigned {
+    yarn_betas = 1u << 0, yarn_ext_factor = 1u << 1, yarn_log_multiplier = 1u << 2,
+    finetuned = 1u << 3, base_alpha = 1u << 4, sections = 1u << 5, local_base = 1u << 6,
+    window = 1u << 7, pattern = 1u << 8, interval = 1u << 9, scale = 1u << 10,
+    output_scale = 1u << 11, cap = 1u << 12, temperature = 1u << 13, temperature_length = 1u << 14,
+    max_bias = 1u << 15, bucket_count = 1u << 16, loops = 1u << 17, compression = 1u << 18,
+    index = 1u << 19, index_blocks = 1u << 20, latent_length = 1u << 21,
+    pattern_list = 1u << 22,    ///< that key may be a list; others ignore one
+    pair_factors = 1u << 23,    ///< the tensor rope_freqs
+    length_factors = 1u << 24,  ///< the tensors rope_factors_short and rope_factors_long
+    sink_tensors = 1u << 25     ///< attn_sinks of each layer
+  };
+  /// Converters write these for every model that has them. They have no effect for an architecture
+  /// that does not read them.
+  static constexpr unsigned written_for_all =
+      yarn_betas | yarn_ext_factor | yarn_log_multiplier | finetuned;
+  /// What is read of an unknown architecture: keys whose meaning is plain.
+  static constexpr unsigned plain = sections | local_base | window | pattern | interval | scale |
+                                    cap | temperature | temperature_length | max_bias |
+                                    latent_length;
+};
+
+/// Keys with spaces between, the group that reads them (0: all architectures), and the name in
+/// config.json of what says the same, where read_layers.hpp asks for it.
+struct gguf_key {
+  std::string_view names;
+  unsigned group = 0;
+  std::string_view in_config = {};
+};
+
+/// From the calls of get_key in each load_arch_hparams of llama.cpp @ 1425386f; num_loops from
+/// #25994, blocks of keys from #24523.
+inline constexpr gguf_key gguf_keys[]{
+    {"rope.dimension_count rope.dimension_count_swa rope.freq_base rope.scale_linear"
+     " rope.scaling.type rope.scaling.factor rope.scaling.attn_factor attention.causal"
+     " rope.scaling.original_context_length attention.key_length_swa"},
+    {"attention.shared_kv_layers", 0, "num_kv_shared_layers"},
+    {"rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow", gguf_group::yarn_betas},
+    {"rope.scaling.yarn_ext_factor rope.scaling.yarn_attn_factor", gguf_group::yarn_ext_factor},
+    {"rope.scaling.yarn_log_multiplier", gguf_group::yarn_log_multiplier},
+    {"rope.scaling.finetuned", gguf_group::finetuned},
+    {"rope.scaling.alpha", gguf_group::base_alpha},
+    {"attention.key_length_mla", gguf_group::latent_length},
+    {"rope.dimension_sections", gguf_group::sections},
+    {"rope.freq_base_swa", gguf_group::local_base},
+    {"attention.sliding_window", gguf_group::window},
+    {"attention.sliding_window_pattern", gguf_group::pattern},
+    {"full_attention_interval attention.recurrent_layers", gguf_group::interval},
+    {"attention.scale", gguf_group::scale, "attention_multiplier"},
+    {"attention.output_scale", gguf_group::output_scale, "softmax_scale"},
+    {"attn_logit_softcapping", gguf_group::cap}, {"num_loops", gguf_group::loops},
+    {"attention.temperature_scale", gguf_group::temperature},
+    {"attention.temperature_length", gguf_group::temperature_length},
+    {"attention.max_alibi_bias", gguf_group::max_bias},
+    {"attention.relative_buckets_count", gguf_group::bucket_count},
+    {"attention.compress_ratios attention.compress_rope_freq_base", gguf_group::compression},
+    {"attention.indexer.head_count", gguf_group::index, "index_n_heads"},
+    {"attention.indexer.key_length", gguf_group::index, "index_head_dim"},
+    {"attention.indexer.top_k", gguf_group::index, "index_topk"},
+    {"attention.indexer.block_size", gguf_group::index_blocks, "index_block_size"},
+    {"attention.indexer.local_blocks", gguf_group::index_blocks, "index_local_blocks"}};
+
+/// Keys that sound like position but act on values, logits, experts or residuals.
+inline constexpr std::string_view gguf_keys_that_act_elsewhere =
+    "attention.value_length_swa attention.value_scale final_logit_softcapping"
+    " router_logit_softcapping expert_chunk_feed_forward_length"
+    " hyper_connection.sinkhorn_iterations";
+
+/// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
+inline constexpr std::string_view gguf_words =
+    "rope rotary position alibi yarn ntk nope bucket window swa sliding chunk causal bidirectional"
+    " interval recurrent indexer compress softcap temperature sink";
+// clang-format on
+
+/// The name in GGUF of a key that is named as in config.json; else the name as it is.
+inline std::string_view gguf_name_of(std::string_view name) {
+  auto const* const found = std::ranges::find(gguf_keys, name, &gguf_key::in_config);
+  return found == std::end(gguf_keys) ? name : found->names;
+}
+
+/// What is known of a key; null for one that is not about positions.
+inline gguf_key const* gguf_key_of(std::string_view name) {
+  return record_of(gguf_keys, &gguf_key::names, name);
+}
+
+/// Whether the name of a key has such a word.
+inline bool gguf_key_speaks(std::string_view name) {
+  auto const holds = [&](std::string_view word) { return name.find(word) != name.npos; };
+  return std::ranges::any_of(words_of(gguf_words), holds) ||
+         (name.starts_with("attention.") && holds("scal"));
+}
+
+}}}  // namespace posenc::detail
