@@ -137,14 +137,15 @@ inline layer_types repeated_types(hugging_face_config const& config, std::string
   require(given.is_array(), pairs, given);
   for (auto const& item : given) {
     require(item.is_array() && item.size() == 2 && item[0].is_array(), pairs, item);
-    auto const times = item[1].is_number_integer() ? json_object::whole_in(item[1]) : std::nullopt;
-    require(times && *times > 0 && *times <= most_dims,
+    auto const times =  // 0, which is refused, for what is no whole number
+        item[1].is_number_integer() ? json_object::whole_in(item[1]).value_or(0) : 0;
+    require(times > 0 && times <= most_dims,
             "repeat a list of types a whole number of times from 1 to " + shown(most_dims),
             item[1]);
     for (auto const& type : item[0])
       require(type == "global" || type == "local", "hold global and local alone", type);
-    entries += *times * item[0].size();
-    for (std::uint64_t i = 0; i < *times && types.size() < config.found.layers; ++i)
+    entries += times * item[0].size();
+    for (std::uint64_t i = 0; i < times && types.size() < config.found.layers; ++i)
       for (auto const& type : item[0]) types.push_back(type.get<std::string>());
   }
   require(entries == config.found.layers,
