@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "posenc/model/gguf/detail/architectures.hpp"
-#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/detail/families.hpp"
 #include "text.hpp"
 
 namespace {
@@ -318,8 +318,7 @@ std::string shown(records const& all) {
 
 std::string file() {
   records of_config, of_gguf;
-  for (auto const table : family_tables)
-    for (auto const& one : table) add(of_config, one, format::config_json);
+  for (auto const& one : model_families::all) add(of_config, one, format::config_json);
   for (auto const& one : gguf_architectures::all) add(of_gguf, one, format::gguf);
   object whole;
   whole.raw("model_type", shown(of_config)).raw("general.architecture", shown(of_gguf));

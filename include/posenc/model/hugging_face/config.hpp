@@ -3,14 +3,12 @@
 
 #include <initializer_list>
 #include <numeric>
-#include <span>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/detail/check_unread.hpp"
+#include "posenc/model/hugging_face/detail/families.hpp"
 #include "posenc/model/hugging_face/detail/json_object.hpp"
-#include "posenc/model/hugging_face/detail/measured_families.hpp"
-#include "posenc/model/hugging_face/detail/other_families.hpp"
 #include "posenc/model/hugging_face/detail/text_model.hpp"
+#include "posenc/model/hugging_face/detail/unread.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 /// How to read a config.json.
@@ -19,16 +17,6 @@ struct hugging_face_options {
 };
 
 namespace detail {
-
-inline constexpr std::span<model_family const> family_tables[]{
-    model_families::all, other_model_families::all, measured_families::all};
-
-/// The family with this model_type, or null.
-inline model_family const* family_of(std::string_view type) {
-  for (auto const table : family_tables)
-    if (auto const* const found = record_of(table, &model_family::types, type)) return found;
-  return nullptr;
-}
 
 /// The keys of the text model, its family, and what was found.
 class hugging_face_config : public findings, public json_object {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/detail/key_biases.hpp"
 #include "posenc/model/hugging_face/detail/layers.hpp"
 #include "posenc/model/hugging_face/detail/rotation.hpp"
 
