@@ -62,6 +62,7 @@
 #include "posenc/rotation/operand.hpp"                // one set of heads: norm, scale, rounding
 #include "posenc/rotation/rotate.hpp"                 // the rotation itself: q, k, v in one call
 #include "posenc/rotation/rotate_in_tasks.hpp"        // the same in tasks, for an engine's threads
+#include "posenc/rotation/prepared_rotation.hpp"      // what an encoding prepares that rotates
 #include "posenc/rotation/relayout.hpp"               // heads, caches, weights: to the other layout
 
 // cache: the formats that engines store heads in
@@ -77,7 +78,7 @@
 #include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, timesteps ...
 #include "posenc/embedding/sin_cos_2d.hpp"          //     patches of images and videos
 #include "posenc/embedding/learned_embedding.hpp"   //     a learned table
-#include "posenc/query_key/rope.hpp"                // (2) rope, p_rope; the rows of a step
+#include "posenc/query_key/rope.hpp"                // (2) rope, p_rope
 #include "posenc/query_key/m_rope.hpp"              //     several axes: M-RoPE
 #include "posenc/query_key/xpos.hpp"                //     RoPE with decay
 #include "posenc/query_key/remapped.hpp"            //     other positions for queries, for keys

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <span>
 
 #include "posenc/attention/mask_cells.hpp"
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/fits_into_memory.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
@@ -131,16 +131,10 @@ class given_mask {
     if (extents.queries == 0 || extents.keys == 0) return;
     detail::require(data != nullptr, "given_mask: data must not be null for ", extents.queries,
                     " queries and ", extents.keys, " keys");
-    auto room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size - 1;
-    auto const fit = [&](std::size_t count, std::ptrdiff_t stride) {
-      auto const step =
-          stride < 0 ? 0 - static_cast<std::size_t>(stride) : static_cast<std::size_t>(stride);
-      if (step != 0 && count - 1 > room / step) return false;
-      room -= (count - 1) * step;
-      return true;
-    };
-    detail::require(fit(extents.queries, steps.query) && fit(extents.heads, steps.head) &&
-                        fit(extents.keys, steps.key),
+    using detail::repeated;
+    detail::require(detail::fits_into_memory(
+                        detail::room_of_memory(size), 1, repeated{extents.queries, steps.query},
+                        repeated{extents.heads, steps.head}, repeated{extents.keys, steps.key}),
                     "given_mask: cells must fit into memory, got ", extents.queries,
                     " queries of stride ", steps.query, ", ", extents.heads, " heads of stride ",
                     steps.head, " and ", extents.keys, " keys of stride ", steps.key);

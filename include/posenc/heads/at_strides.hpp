@@ -4,9 +4,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
+#include "posenc/core/detail/fits_into_memory.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/overlap.hpp"
@@ -113,15 +113,12 @@ class strided_address {
     if (tokens == 0 || heads == 0) return;
     require(data != nullptr, "heads_view: data must not be null for ", tokens, " tokens x ", heads,
             " heads");
-    auto const magnitude = [](std::ptrdiff_t stride) {
-      return stride < 0 ? 0 - static_cast<std::size_t>(stride) : static_cast<std::size_t>(stride);
-    };
-    auto const token = magnitude(token_stride), head = magnitude(head_stride);
-    require(fits_into_memory(tokens, heads, width, token, head),
+    require(fits_into_memory(room_of_memory(sizeof(E)), width, repeated{tokens, token_stride},
+                             repeated{heads, head_stride}),
             "heads_view: the view must fit into memory, got ", tokens, " tokens of stride ",
             token_stride, " and ", heads, " heads of stride ", head_stride);
     if constexpr (!std::is_const_v<E>)
-      require(is_disjoint(tokens, heads, width, token, head),
+      require(is_disjoint(tokens, heads, width, magnitude(token_stride), magnitude(head_stride)),
               "heads_view: heads that are written to must not overlap, got ",
               is_byte ? "heads of " : "head_dim ", width, is_byte ? " bytes with " : " with ",
               tokens, " tokens of stride ", token_stride, " and ", heads, " heads of stride ",
@@ -129,19 +126,6 @@ class strided_address {
   }
 
   static constexpr bool is_byte = sizeof(E) == 1;  // of a format
-  static bool fits_into_memory(std::size_t tokens, std::size_t heads, std::size_t width,
-                               std::size_t token, std::size_t head) noexcept {
-    auto room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(E);
-    auto const take = [&](std::size_t steps, std::size_t size) {
-      // A division costs as much as rotating a head.
-      constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;
-      bool const fits =
-          steps < root && size < root ? steps * size <= room : steps == 0 || size <= room / steps;
-      if (fits) room -= steps * size;
-      return fits;
-    };
-    return take(1, width) && take(tokens - 1, token) && take(heads - 1, head);
-  }
 
   // Whether |a * token + b * head| >= width for all steps (a, b) != (0, 0) within the view.
   static bool is_disjoint(std::size_t tokens, std::size_t heads, std::size_t width,

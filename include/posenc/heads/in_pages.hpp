@@ -5,11 +5,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <type_traits>
 
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/fits_into_memory.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/at_strides.hpp"
@@ -175,14 +175,11 @@ class paged_address {
   void check_pages() const {
     auto const memory = page_.memory();
     auto const page = (memory.last - memory.first) / sizeof(E);
-    auto const stride = page_stride_ < 0 ? 0 - static_cast<std::size_t>(page_stride_)
-                                         : static_cast<std::size_t>(page_stride_);
-    auto const room =
-        static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(E) - page;
-    require(stride <= room / (pages_ - 1), "heads_view: the pages must fit into memory, got ",
-            pages_, " of stride ", page_stride_);
+    require(fits_into_memory(room_of_memory(sizeof(E)), page, repeated{pages_, page_stride_}),
+            "heads_view: the pages must fit into memory, got ", pages_, " of stride ",
+            page_stride_);
     if constexpr (!std::is_const_v<E>)
-      require(stride >= page || strided().is_nested(),
+      require(magnitude(page_stride_) >= page || strided().is_nested(),
               "heads_view: pages must not overlap, got pages of ", page,
               sizeof(E) == 1 ? " bytes with stride " : " elements with stride ", page_stride_);
   }

@@ -9,6 +9,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/adjust_scores.hpp"
+#include "posenc/encoding/detail/prepared_apart.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"

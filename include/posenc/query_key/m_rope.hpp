@@ -8,10 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/positions.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/sites.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/query_key/rope.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/prepared_rotation.hpp"
+#include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/encoding/detail/prepared_apart.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
 

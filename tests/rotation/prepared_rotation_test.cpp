@@ -1,3 +1,4 @@
+#include "posenc/rotation/prepared_rotation.hpp"
 
 #include <gtest/gtest.h>
 
