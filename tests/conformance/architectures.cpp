@@ -321,9 +321,8 @@ std::string file() {
   for (auto const table : family_tables)
     for (auto const& one : table) add(of_config, one, format::config_json);
   for (auto const& one : gguf_architectures::all) add(of_gguf, one, format::gguf);
-  object whole;
-  whole.raw("model_type", shown(of_config)).raw("general.architecture", shown(of_gguf));
-  return whole.whole();
+  return "{\"model_type\": " + shown(of_config) + ",\n\"general.architecture\": " + shown(of_gguf) +
+         "}\n";
 }
 
 }  // namespace
