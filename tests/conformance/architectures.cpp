@@ -320,9 +320,8 @@ std::string file() {
   records of_config, of_gguf;
   for (auto const& one : model_families::all) add(of_config, one, format::config_json);
   for (auto const& one : gguf_architectures::all) add(of_gguf, one, format::gguf);
-  object whole;
-  whole.raw("model_type", shown(of_config)).raw("general.architecture", shown(of_gguf));
-  return whole.whole();
+  return "{\"model_type\": " + shown(of_config) + ",\n\"general.architecture\": " + shown(of_gguf) +
+         "}\n";
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ inline text::object written(attention_case const& c) {
   if (c.trained) file.raw("log_n", text::object().raw("trained_length", limit(c.trained)).inner());
   for (auto const& [key, value] : c.said.members()) file.raw(key, value);
   if (!c.bias.empty())
-    file.raw("bias", text::rows(c.bias, [](std::vector<double> const& row) {
+    file.raw("bias", text::list(c.bias, [](std::vector<double> const& row) {
                return text::list(row, [](double x) {
                  return x == minus_infinity ? std::string("null") : text::setting(x);
                });
@@ -170,10 +170,10 @@ inline text::object written(attention_case const& c) {
       return text::list(head, [](int x) { return text::setting(x / 16.0); });
     });
   };
-  file.raw("query", text::rows(q, sixteenths)).raw("key", text::rows(k, sixteenths));
-  file.raw("value", text::rows(v, sixteenths));
-  file.raw("output", text::rows(output, [](std::vector<series> const& token) {
-             return text::rows(token, text::numbers);
+  file.raw("query", text::list(q, sixteenths)).raw("key", text::list(k, sixteenths));
+  file.raw("value", text::list(v, sixteenths));
+  file.raw("output", text::list(output, [](std::vector<series> const& token) {
+             return text::list(token, text::numbers);
            }));
   return file;
 }

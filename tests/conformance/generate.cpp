@@ -28,11 +28,11 @@ int main(int argc, char** argv) {
   };
   for (auto const& one : conformance::rotary_cases()) add(one.name, written(one));
   for (auto const& one : conformance::model_cases()) add(one.name, written(one));
-  for (auto const& one : conformance::score_cases()) add(one.name, one.file.whole());
-  for (auto const& one : conformance::format_cases()) add(one.name, one.file.whole(), "steps/");
-  for (auto const& one : conformance::norm_cases()) add(one.name, one.file.whole(), "steps/");
+  for (auto const& one : conformance::score_cases()) add(one.name, one.file.line());
+  for (auto const& one : conformance::format_cases()) add(one.name, one.file.line(), "steps/");
+  for (auto const& one : conformance::norm_cases()) add(one.name, one.file.line(), "steps/");
   for (auto const& one : conformance::attention_cases())
-    add(one.name, one.file.whole(), "attention/");
+    add(one.name, one.file.line(), "attention/");
   if (!compare) {
     for (auto const& [name, text] : files)
       std::ofstream(directory / name, std::ios::binary) << text;

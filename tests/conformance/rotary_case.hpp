@@ -108,13 +108,13 @@ inline std::string written(rotary_case const& c) {
   file.raw("positions", text::list(c.positions, [](std::vector<double> const& p) {
              return p.size() == 1 ? text::setting(p[0]) : text::settings(p);
            }));
-  if (c.rows) file.raw("cos", text::rows(cosines, text::numbers));
-  if (c.rows) file.raw("sin", text::rows(sines, text::numbers));
-  file.raw("input", text::rows(input, [](std::vector<int> const& row) {
+  if (c.rows) file.raw("cos", text::list(cosines, text::numbers));
+  if (c.rows) file.raw("sin", text::list(sines, text::numbers));
+  file.raw("input", text::list(input, [](std::vector<int> const& row) {
              return text::list(row, [](int x) { return text::setting(x / 16.0); });
            }));
-  file.raw("rotated", text::rows(rotated, text::numbers));
-  return file.whole();
+  file.raw("rotated", text::list(rotated, text::numbers));
+  return file.line();
 }
 
 }  // namespace conformance

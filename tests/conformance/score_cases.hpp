@@ -45,7 +45,7 @@ inline std::string bias_rows(std::size_t heads,
   std::vector<exact::series> rows(heads);
   for (std::size_t h = 0; h < heads; ++h)
     for (auto const d : distances()) rows[h].push_back(bias(h, std::llabs(d)));
-  return text::rows(rows, text::numbers);
+  return text::list(rows, text::numbers);
 }
 
 /// 2^(-m (h + 1) / c) for the c heads of the largest power of two; then every other slope of 2c

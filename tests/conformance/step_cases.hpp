@@ -132,12 +132,12 @@ inline step_case written(format_case const& c) {
     scales.push_back(e.scale), zeros.push_back(e.zero);
   }
   auto const rows = [](std::vector<row> const& table) {
-    return text::rows(table, [](row const& r) {
+    return text::list(table, [](row const& r) {
       return text::list(r, [](double x) { return text::setting(x); });
     });
   };
   auto const strings = [](std::vector<std::string> const& list) {
-    return text::rows(list, [](std::string const& s) { return text::setting(s); });
+    return text::list(list, [](std::string const& s) { return text::setting(s); });
   };
   step_case result{"format-" + c.name, {}};
   auto& file = result.file;
@@ -150,12 +150,12 @@ inline step_case written(format_case const& c) {
   if (!scale_bytes.front().empty()) file.raw("scale_bytes", strings(scale_bytes));
   if (!scales.front().empty()) {
     file.raw("code_at", text::settings(std::vector<std::size_t>(c.at.begin(), c.at.end())));
-    file.raw("scale", text::rows(scales, [](row const& r) {
+    file.raw("scale", text::list(scales, [](row const& r) {
                return text::list(r, [](double x) { return text::digits(x); });
              }));
   }
   if (!zeros.front().empty())
-    file.raw("zero", text::rows(zeros, [](row const& r) {
+    file.raw("zero", text::list(zeros, [](row const& r) {
                return text::list(r, [](double x) { return text::digits(x); });
              }));
   return result;
@@ -455,8 +455,8 @@ inline step_case written(norm_case const& c) {
   file.add("rope_theta", 10000.0).add("layout", c.layout).add("opposite", c.opposite);
   if (c.rounded) file.raw("rounding", strings(c.points));
   file.raw("positions", text::settings(positions));
-  file.raw("input", text::rows(inputs, [](row const& r) { return text::settings(r); }));
-  file.raw("result", text::rows(results, text::numbers));
+  file.raw("input", text::list(inputs, [](row const& r) { return text::settings(r); }));
+  file.raw("result", text::list(results, text::numbers));
   return result;
 }
 

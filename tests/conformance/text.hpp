@@ -1,6 +1,6 @@
 #pragma once
 
-/// Writes a case as JSON: doubles with 17 digits, lines of about 100 columns.
+/// Writes a case as one line of JSON, doubles with 17 digits.
 
 #include <array>
 #include <charconv>
@@ -40,16 +40,11 @@ inline std::string setting(bool b) { return b ? "true" : "false"; }
 inline std::string setting(std::string_view s) { return '"' + std::string(s) + '"'; }
 inline std::string setting(char const* s) { return setting(std::string_view(s)); }
 
-/// "[a,b,c]", wrapped.
+/// "[a,b,c]".
 template <class T, class Shown>
 std::string list(std::vector<T> const& values, Shown const& shown) {
   std::string result = "[";
-  std::size_t line = 1;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    auto const one = shown(values[i]) + (i + 1 < values.size() ? "," : "");
-    if (line + one.size() > 98) result += '\n', line = 0;
-    result += one, line += one.size();
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) result += (i == 0 ? "" : ",") + shown(values[i]);
   return result + "]";
 }
 template <class T>
@@ -58,14 +53,6 @@ std::string settings(std::vector<T> const& values) {
 }
 inline std::string numbers(exact::series const& values) {
   return list(values, [](exact::number const& x) { return digits(x); });
-}
-/// One line or more for each row.
-template <class Row, class Shown>
-std::string rows(std::vector<Row> const& values, Shown const& shown) {
-  std::string result = "[";
-  for (std::size_t i = 0; i < values.size(); ++i)
-    result += (i == 0 ? "\n" : ",\n") + shown(values[i]);
-  return result + "]";
 }
 
 /// Members in the order in which they were added.
@@ -80,28 +67,15 @@ class object {
     return raw(key, setting(value));
   }
   std::vector<std::pair<std::string, std::string>> const& members() const { return members_; }
-  /// On one line.
+  /// {"key": value, "key": value}
   std::string inner() const {
     std::string result = "{";
-    std::size_t line = 20;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      auto const& [key, value] = members_[i];
-      auto const one = '"' + key + "\": " + value;
-      if (i != 0) result += line + one.size() > 95 ? ",\n " : ", ";
-      line = line + one.size() > 95 ? one.size() : line + one.size() + 2;
-      result += one;
-    }
+    for (auto const& [key, value] : members_)
+      result += (&key == &members_.front().first ? "\"" : ", \"") + key + "\": " + value;
     return result + "}";
   }
-  /// A line for each member.
-  std::string whole() const {
-    std::string result = "{\n";
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      result += '"' + members_[i].first + "\": " + members_[i].second;
-      result += i + 1 < members_.size() ? ",\n" : "\n";
-    }
-    return result + "}\n";
-  }
+  /// A whole case.
+  std::string line() const { return inner() + '\n'; }
 
  private:
   std::vector<std::pair<std::string, std::string>> members_;
