@@ -151,5 +151,6 @@
 //   posenc/model/hugging_face/read_model.hpp  a config.json or a GGUF file (nlohmann-json)
 //   posenc/model/model_description.hpp  what both give
 //   posenc/model/rotate.hpp             heads, rotated as either says
-//   posenc/model/layer_scheme.hpp       a layer of either, as an encoding
+//   posenc/model/layer_rules.hpp        what a layer of either asks of attention
+//   posenc/model/layer_scheme.hpp       the same with its rotation, as an encoding
 //   posenc/model/layer_mask.hpp         the keys that it sees, as a mask
