@@ -115,6 +115,7 @@
 // attention: the four sites together
 #include "posenc/attention/mask.hpp"               // which keys a query sees
 #include "posenc/attention/arguments.hpp"          // its options
+#include "posenc/attention/rules.hpp"              // what it is asked, as one value
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
 #include "posenc/attention/reference.hpp"          // a paragraph a site, to read
 #include "posenc/attention/mask_cells.hpp"         // cells of a mask, of any type
@@ -151,5 +152,6 @@
 //   posenc/model/hugging_face/read_model.hpp  a config.json or a GGUF file (nlohmann-json)
 //   posenc/model/model_description.hpp  what both give
 //   posenc/model/rotate.hpp             heads, rotated as either says
-//   posenc/model/layer_scheme.hpp       a layer of either, as an encoding
+//   posenc/model/layer_rules.hpp        what a layer of either asks of attention
+//   posenc/model/layer_scheme.hpp       the same with its rotation, as an encoding
 //   posenc/model/layer_mask.hpp         the keys that it sees, as a mask
