@@ -1,4 +1,4 @@
-#include "posenc/model/detail/settings.hpp"
+#include "posenc/model/detail/layer_schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "posenc/model/detail/findings.hpp"
 #include "rejects.hpp"
 
 namespace {

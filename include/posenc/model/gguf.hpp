@@ -1,14 +1,27 @@
 // Reads how a model encodes positions from the header of a GGUF file.
 #pragma once
 
+#include <istream>
+#include <optional>
+#include <string>
+#include <variant>
+
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/detail/reader.hpp"
 #include "posenc/model/gguf/parts.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
-/// Reads the keys of more than a hundred architectures of llama.cpp, and the tensors rope_freqs,
-/// rope_factors_long and rope_factors_short. For an absent key llama.cpp's default is used and
-/// listed in `assumptions`.
+
+/// How to read a GGUF file.
+struct gguf_options {
+  unknown_model unknown = unknown_model::refused;  ///< architectures that are not known
+  /// The layout of pairs of an unknown architecture; interleaved, as Llama's in GGUF, if not given.
+  std::optional<std::variant<halves, interleaved>> layout = {};
+};
+
+/// Reads a file, or a model in several files by the path of the first. Reads the keys of more than
+/// a hundred architectures of llama.cpp, and the tensors rope_freqs, rope_factors_long and
+/// rope_factors_short. For an absent key llama.cpp's default is used and listed in `assumptions`.
 ///
 ///     auto const model = read_gguf("Llama-3.1-8B-Q4_K_M.gguf");
 ///
@@ -26,26 +39,39 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// file of several is an error, too, where the others are not read. An error, too, unless
 /// unknown_model::as_llama is asked for: an unknown architecture, and a key that llama.cpp does not
 /// read for it though its name speaks of positions, scale or mask.
-inline model_description read_gguf(gguf_metadata const& metadata,
-                                   gguf_options const& options = {}) {
-  detail::error_context const file(metadata.file());
-  detail::require_whole(metadata);
-  detail::gguf_reader config(metadata, options);
-  config.note(detail::says_which_are_missing(metadata));
-  config.note(detail::says_name_of_part(metadata));
-  return read_layers(config);
-}
-
+#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
+inline model_description read_gguf(std::filesystem::path const& first,
+                                   gguf_options const& options = {});
+#endif
 /// Reads a stream from its current position on; `name` is the name of the file, for errors.
 inline model_description read_gguf(std::istream& in, std::string name,
-                                   gguf_options const& options = {}) {
+                                   gguf_options const& options = {});
+/// Reads a header that was read already.
+inline model_description read_gguf(gguf_metadata const& metadata, gguf_options const& options = {});
+
+}}  // namespace posenc
+
+#include "posenc/model/gguf/detail/reader.hpp"
+
+namespace posenc { inline namespace POSENC_TARGET {
+
+inline model_description read_gguf(gguf_metadata const& metadata, gguf_options const& options) {
+  detail::error_context const context(metadata.file());
+  detail::require_whole(metadata);
+  detail::gguf_reader file(metadata, options.unknown, options.layout);
+  file.config.note(detail::says_which_are_missing(metadata));
+  file.config.note(detail::says_name_of_part(metadata));
+  return read_layers(file);
+}
+
+inline model_description read_gguf(std::istream& in, std::string name,
+                                   gguf_options const& options) {
   return read_gguf(gguf_metadata(in, std::move(name)), options);
 }
 
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
-/// Reads a file, or a model in several files by the path of the first.
 inline model_description read_gguf(std::filesystem::path const& first,
-                                   gguf_options const& options = {}) {
+                                   gguf_options const& options) {
   return read_gguf(read_gguf_metadata(first), options);
 }
 #endif

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/detail/settings.hpp"
+#include "posenc/model/detail/layer_schedule.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 

@@ -3,12 +3,29 @@
 
 #include <cstdio>
 #include <fstream>
+#include <version>
+#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
+#include <filesystem>
+#endif
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/detail/opened.hpp"
 #include "posenc/model/gguf/metadata.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
+
+#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
+/// Reads the first file of a model, or its only one, by its path, and from the other files of the
+/// model, which lie beside it and are named as llama.cpp names them: NAME-00001-of-00003.gguf.
+///
+/// Throws std::invalid_argument for what gguf_metadata and its add_part refuse, for a file that is
+/// not the first of the model, one of another name, and a file of the model that is missing or is
+/// no regular file.
+inline gguf_metadata read_gguf_metadata(std::filesystem::path const& first);
+/// Reads the first file from a stream, whose file is `file`.
+inline gguf_metadata read_gguf_metadata(std::istream& in, std::filesystem::path const& file);
+#endif
+
 namespace detail {
 
 /// How llama.cpp ends the name of part `no` of `all`, counted from 0: -00001-of-00003.gguf.
@@ -80,13 +97,6 @@ inline std::string says_name_of_part(gguf_metadata const& header) {
 }  // namespace detail
 
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
-/// Reads the header of a model from a stream, whose file is `file`, and from the other files of
-/// the model, which lie beside it and are named as llama.cpp names them:
-/// NAME-00001-of-00003.gguf.
-///
-/// Throws std::invalid_argument for what gguf_metadata and its add_part refuse, for a file that is
-/// not the first of the model, one of another name, and a file of the model that is missing or is
-/// no regular file.
 inline gguf_metadata read_gguf_metadata(std::istream& in, std::filesystem::path const& file) {
   auto const name = file.filename().string();
   gguf_metadata header(in, name);
@@ -95,8 +105,8 @@ inline gguf_metadata read_gguf_metadata(std::istream& in, std::filesystem::path 
   for (std::size_t i = 1; i < all; ++i) {
     auto const next = detail::gguf_part_name(name, 0, all, i);
     std::error_code ignored;
-    bool const is_pipe = std::filesystem::exists(file, ignored) &&
-                         !std::filesystem::is_regular_file(file, ignored);
+    bool const is_pipe =
+        std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored);
     header.require(next.has_value(), "split.count",
                    "be 1 unless the name of the file ends in " + detail::gguf_part_end(0, all) +
                        ", by which the other files of the model are found" +
@@ -117,7 +127,6 @@ inline gguf_metadata read_gguf_metadata(std::istream& in, std::filesystem::path 
   return header;
 }
 
-/// Reads the first file of a model, or its only one, by its path, and the others.
 inline gguf_metadata read_gguf_metadata(std::filesystem::path const& first) {
   auto in = detail::opened(first);
   return read_gguf_metadata(in, first);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/detail/architecture.hpp"
+#include "posenc/model/gguf/detail/keys.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 

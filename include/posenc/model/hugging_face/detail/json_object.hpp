@@ -18,6 +18,8 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 /// absent to all but peek. Objects within share the marks.
 class json_object : public settings<json_object> {
  public:
+  using settings::count, settings::positive;
+
   json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {
     detail::require(object.is_object(), where_, ": must be a JSON object, got ",
                     shown_json(object));
@@ -119,6 +121,7 @@ class json_object : public settings<json_object> {
     auto const found = object_->find(key);
     return found == object_->end() ? absent : *found;
   }
+  bool is_null(std::string const& key) const { return peek(key).is_null(); }
   bool is_object(std::string const& key) const { return has(key) && peek(key).is_object(); }
 
   /// The value under the one of these keys that is given, by get(object, key). Throws
@@ -141,6 +144,15 @@ class json_object : public settings<json_object> {
     }
     return result;
   }
+
+  std::optional<std::size_t> count(std::initializer_list<char const*> keys,
+                                   std::size_t most) const {
+    return agreed(keys, [most](auto const& o, auto const& key) { return o.count(key, most); });
+  }
+  std::optional<double> positive(std::initializer_list<char const*> keys) const {
+    return agreed(keys, [](auto const& o, auto const& key) { return o.positive(key); });
+  }
+  std::optional<double> positive_or_none(std::string_view key) const { return positive(key); }
 
   bool is_read(std::string const& key) const { return marks_->read.contains(path_ + key); }
   /// The key with its path, and its value.

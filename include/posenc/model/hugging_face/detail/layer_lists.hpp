@@ -2,7 +2,7 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/detail/config.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
@@ -12,24 +12,25 @@ inline void require_entries(hugging_face_config const& config, std::string_view 
                             std::size_t entries, std::optional<std::size_t> further = {}) {
   auto const layers = config.found.layers;
   bool const fits = further ? entries == layers || entries == layers + *further : entries >= layers;
-  config.require(fits, key, "have one entry for each of the " + shown(layers) + " layers");
+  config.keys.require(fits, key, "have one entry for each of the " + shown(layers) + " layers");
 }
 
 /// The list of texts under a key. Throws std::invalid_argument if a type is unknown, or there is
 /// not one for each layer and each of the layers that predict further tokens.
 inline layer_types checked_layer_types(hugging_face_config& config, std::string_view key,
                                        layer_types types) {
-  auto const further = config.count_or_zero("num_nextn_predict_layers", most_dims).value_or(0);
+  auto const further = config.keys.count_or_zero("num_nextn_predict_layers", most_dims).value_or(0);
   require_entries(config, key, types.size(), further);
   types.resize(config.found.layers);
   for (auto& type : types) {
     if (!contains(known_layer_types, type)) {
       std::string known;
       for (auto const& one : known_layer_types) (known += one) += ", ";
-      refuse(config.where(), ": ", key, " must be among ", known, "got ", shown_json(json(type)));
+      refuse(config.keys.where(), ": ", key, " must be among ", known, "got ",
+             shown_json(json(type)));
     }
-    config.require(type != chunked_attention || config.family.chunked_where_rotated, key,
-                   "hold no chunked_attention for " + config.found.type);
+    config.keys.require(type != chunked_attention || config.family.chunked_where_rotated, key,
+                        "hold no chunked_attention for " + config.found.type);
     if (type == "attention" || type == "qwen_sparse_attention") type = full_attention;
   }
   return types;
@@ -39,7 +40,7 @@ inline layer_types checked_layer_types(hugging_face_config& config, std::string_
 inline layer_types layer_types_by_number(
     hugging_face_config& config, std::string const& key,
     std::vector<std::pair<double, std::string_view>> const& types) {
-  auto const given = *config.numbers(key);
+  auto const given = *config.keys.numbers(key);
   require_entries(config, key, given.size());
   layer_types result;
   for (std::size_t i = 0; i < config.found.layers; ++i) {
@@ -48,8 +49,8 @@ inline layer_types layer_types_by_number(
     if (type == types.end()) {
       std::string known;
       for (auto const& one : types) known += shown(one.first) + ", ";
-      refuse(config.where(), ": ", key, " must be one of ", known, "got ", given[i], " for layer ",
-             i);
+      refuse(config.keys.where(), ": ", key, " must be one of ", known, "got ", given[i],
+             " for layer ", i);
     }
     result.emplace_back(type->second);
   }
@@ -60,13 +61,13 @@ inline layer_types layer_types_by_number(
 inline layer_types layer_types_by_letter(
     hugging_face_config& config, std::string const& key,
     std::vector<std::pair<char, std::string_view>> const& types, std::string_view must) {
-  auto const letters = *config.text(key);
-  config.require(!letters.empty(), key, must);
+  auto const letters = *config.keys.text(key);
+  config.keys.require(!letters.empty(), key, must);
   layer_types result;
   for (std::size_t i = 0; i < config.found.layers; ++i) {
     auto const letter = letters[i % letters.size()];
     auto const type = std::ranges::find(types, letter, &std::pair<char, std::string_view>::first);
-    config.require(type != types.end(), key, must);
+    config.keys.require(type != types.end(), key, must);
     result.emplace_back(type->second);
   }
   return result;
@@ -127,13 +128,13 @@ inline layer_types types_of_sparse_attention(json_object const& keys,
 /// The types by GPT-Neo's [[["global", "local"], 12]]: lists, and how often each repeats.
 inline layer_types repeated_types(hugging_face_config const& config, std::string_view key) {
   auto const require = [&](bool holds, std::string const& must, json const& got) {
-    if (!holds) refuse(config.where(), ": ", key, " must ", must, ", got ", shown_json(got));
+    if (!holds) refuse(config.keys.where(), ": ", key, " must ", must, ", got ", shown_json(got));
   };
   std::string const pairs =
       "be a list of pairs, each of a list of types and of how often it repeats";
   layer_types types;
   std::uint64_t entries = 0;
-  auto const& given = *config.value_of(key);
+  auto const& given = *config.keys.value_of(key);
   require(given.is_array(), pairs, given);
   for (auto const& item : given) {
     require(item.is_array() && item.size() == 2 && item[0].is_array(), pairs, item);
@@ -167,11 +168,11 @@ inline layer_types types_of_linear_attention(hugging_face_config& config,
 inline layer_types listed_layer_types(hugging_face_config& config) {
   for (std::string_view const key :
        {"layer_types", "layers_block_type", "block_types", "_block_types", "attention_layers"}) {
-    auto given = config.texts(std::string(key));
+    auto given = config.keys.texts(std::string(key));
     constexpr auto short_form = "attention_types";
-    if (key == "attention_layers" && config.has(short_form)) {
+    if (key == "attention_layers" && config.keys.has(short_form)) {
       auto repeated = repeated_types(config, short_form);
-      config.require(!given || *given == repeated, short_form, "agree with attention_layers");
+      config.keys.require(!given || *given == repeated, short_form, "agree with attention_layers");
       given = std::move(repeated);
     }
     bool const repeats = key.ends_with("block_types");  // RecurrentGemma
@@ -183,20 +184,20 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
     } else if (key == "attention_layers") {  // GPT-Neo
       for (auto const& type : *given)
         if (type != "global" && type != "local")
-          refuse(config.where(), ": ", key, " must hold global and local alone, got ",
+          refuse(config.keys.where(), ": ", key, " must hold global and local alone, got ",
                  shown_json(json(type)));
       std::ranges::replace(*given, "global", std::string(full_attention));
       std::ranges::replace(*given, "local", std::string(sliding_attention));
     }
-    bool const is_short = key == "attention_layers" && !config.has(key);
+    bool const is_short = key == "attention_layers" && !config.keys.has(key);
     auto types = checked_layer_types(config, is_short ? short_form : key, std::move(*given));
-    if (auto const linear = config.object("linear_attn_config"))
-      config.require(types_of_linear_attention(config, *linear) == types, "linear_attn_config",
-                     "agree with " + std::string(key));
+    if (auto const linear = config.keys.object("linear_attn_config"))
+      config.keys.require(types_of_linear_attention(config, *linear) == types, "linear_attn_config",
+                          "agree with " + std::string(key));
     return types;
   }
-  if (config.has("hybrid_override_pattern")) {  // Nemotron-H
-    auto const length = config.text("hybrid_override_pattern")->size();
+  if (config.keys.has("hybrid_override_pattern")) {  // Nemotron-H
+    auto const length = config.keys.text("hybrid_override_pattern")->size();
     require_entries(config, "hybrid_override_pattern", length, 0);
     return layer_types_by_letter(
         config, "hybrid_override_pattern",
@@ -211,27 +212,62 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
         {4, compressed_sparse_attention},
         {128, heavily_compressed_attention}}}};
   for (auto const& [key, types] : by_number)
-    if (config.has(key)) return layer_types_by_number(config, key, types);
-  if (auto const sparse = config.object("sparse_attention_config")) {  // MiniMax-M3
+    if (config.keys.has(key)) return layer_types_by_number(config, key, types);
+  if (auto const sparse = config.keys.object("sparse_attention_config")) {  // MiniMax-M3
     if (auto const given = sparse->numbers("sparse_attention_freq"))
       return checked_layer_types(config, "sparse_attention_config",
                                  types_of_sparse_attention(*sparse, *given));
   }
-  if (auto const blocks = config.objects("block_configs")) return types_of_blocks(config, *blocks);
-  if (auto const linear = config.object("linear_attn_config"))
+  if (auto const blocks = config.keys.objects("block_configs"))
+    return types_of_blocks(config, *blocks);
+  if (auto const linear = config.keys.object("linear_attn_config"))
     return types_of_linear_attention(config, *linear);
   for (auto const* key : {"attn_layer_indices", "full_attn_idxs"}) {  // Bamba, LFM2
-    if (!config.has(key)) continue;
-    return full_where(layers_by_index(config, config, key, 0), key[0] == 'a' ? "mamba" : "conv");
+    if (!config.keys.has(key)) continue;
+    return full_where(layers_by_index(config, config.keys, key, 0),
+                      key[0] == 'a' ? "mamba" : "conv");
   }
-  if (config.has("cross_attention_layers")) {  // Llama 3.2 Vision
-    auto others = layers_by_index(config, config, "cross_attention_layers", 0);
+  if (config.keys.has("cross_attention_layers")) {  // Llama 3.2 Vision
+    auto others = layers_by_index(config, config.keys, "cross_attention_layers", 0);
     others.flip();
     return full_where(others, cross_attention);
   }
-  config.require(!config.family.needs_layer_types, "layer_types",
-                 "be given, or another list of the types of layers");
+  config.keys.require(!config.family.needs_layer_types, "layer_types",
+                      "be given, or another list of the types of layers");
   return {};
+}
+
+/// Whether each layer sees the keys that an earlier one chose (GLM-5).
+inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
+  std::vector<bool> shares(config.found.layers, false);
+  if (config.family.index.heads.key.empty()) return shares;
+  constexpr auto pattern = "index_topk_pattern";
+  auto given = config.keys.texts("indexer_types");
+  auto const key = given ? "indexer_types" : pattern;
+  if (!given && config.keys.peek(pattern).is_string()) {
+    given = layer_types_by_letter(config, pattern, {{'F', "full"}, {'S', "shared"}},
+                                  "hold letters F and S");
+  }
+  if (!given) given = config.keys.texts(pattern);
+  auto const every = config.keys.count_or_zero("index_topk_freq", most_dims).value_or(1);
+  auto const first = config.keys.count("index_skip_topk_offset", most_dims).value_or(2);
+  bool const is_listed = given && !given->empty();
+  if (is_listed) require_entries(config, key, given->size());
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    shares[i] = is_listed ? (*given)[i] == "shared" : i + 1 > first && (i + 1 - first) % every != 0;
+  }
+  config.keys.require(!shares.front(), key, "begin with a layer of its own choice");
+  return shares;
+}
+
+/// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
+inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
+  if (!config.keys.has(key) || !config.keys.peek(key).is_array()) return {};
+  auto given = *config.keys.numbers(key);
+  require_entries(config, key, given.size());
+  config.keys.require(std::ranges::min(given) >= 0, key, "hold no number below 0");
+  given.resize(config.found.layers);
+  return given;
 }
 
 }}}  // namespace posenc::detail

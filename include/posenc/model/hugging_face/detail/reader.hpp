@@ -1,142 +1,269 @@
-// What a config.json says of a kind of layers: heads, scale, window, positions. (nlohmann-json)
+// What a config.json says of each kind of layers. (nlohmann-json)
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/detail/layers.hpp"
+#include "posenc/model/detail/read_layers.hpp"
+#include "posenc/model/hugging_face/detail/layer_lists.hpp"
 #include "posenc/model/hugging_face/detail/rotation.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// What read_layers.hpp asks for: a kind of layers.
-class hugging_face_reader : public hugging_face_layers {
+/// What read_layers.hpp asks of a config.json.
+class hugging_face_reader {
  public:
-  using hugging_face_layers::hugging_face_layers;
+  hugging_face_reader(json_object const& root, unknown_model unknown) : config(root, unknown) {}
+
+  hugging_face_config config;
+
+  layer_types listed_types() {
+    auto types = listed_layer_types(config);
+    if (types.empty()) return types;
+    auto const& f = family_;
+    bool const may_slide = !config.is_known || (f.slides && f.others.empty()) || f.window != 0 ||
+                           f.window_needs_flag || f.max_window_layers != 0 || f.nope_slide ||
+                           f.scaled_if_full || f.compressed;
+    keys_.require(may_slide || !contains(types, sliding_attention), "layer_types",
+                  "hold no sliding_attention, which " + config.found.type + " has not");
+    config.supersede({"full_attention_interval", "sliding_window_pattern",
+                      "_sliding_window_pattern", "max_window_layers", "use_sliding_window",
+                      "global_attn_every_n_layers", "full_attn_idxs"});
+    if (!contains(types, sliding_attention) && !family_.compressed)
+      config.supersede({family_.window_key.data()});
+    if (family_.last_full) types.back() = full_attention;
+    return types;
+  }
+
+  /// Whether any layer slides, where no key lists the types.
+  bool slides() {
+    auto const flag = keys_.flag("use_sliding_window");
+    if (flag == false || !config.window()) {
+      if (flag == false) config.supersede({"sliding_window"});
+      config.supersede({"sliding_window_pattern", "_sliding_window_pattern", "max_window_layers"});
+      return false;
+    }
+    if (!family_.window_needs_flag || flag) return true;
+    config.assumed("use_sliding_window", std::string("false"));
+    config.supersede({"sliding_window", "max_window_layers"});
+    return false;
+  }
+
+  layer_types types_by_pattern() {
+    constexpr auto pattern = "sliding_window_pattern";
+    if (keys_.has(pattern) && keys_.peek(pattern).is_string()) {  // LLLG in EXAONE 4
+      return layer_types_by_letter(config, pattern,
+                                   {{'L', sliding_attention}, {'G', full_attention}},
+                                   "be a number, or letters L and G");
+    }
+    auto const n =
+        keys_.count({pattern, "_sliding_window_pattern", "global_attn_every_n_layers"}, most_dims);
+    return n ? full_every(config, *n, sliding_attention) : layer_types();
+  }
+  void assume_full_every() {
+    constexpr char const* places[]{"", ", from the first on,", ", counted from the last back,"};
+    auto const n = family_.full_every;
+    auto const ordinal = n == 2 ? "nd" : n == 3 ? "rd" : "th";
+    config.assumed("layer_types", "every " + shown(n) + ordinal + " layer" +
+                                      places[static_cast<std::size_t>(family_.full_at)] +
+                                      " full_attention, the others sliding_attention");
+  }
+  layer_types types_by_rule() {
+    auto const limit = family_.max_window_layers;
+    layer_types types(config.found.layers, std::string(full_attention));
+    if (!family_.slides && !family_.nope_slide && limit == 0) {
+      auto const key = std::string(family_.window_key);
+      if (keys_.has(key)) {
+        config.ignore(keys_.setting(key));
+        config.note(key + " is not read: " + config.found.type + " has full attention.");
+      }
+      return types;
+    }
+    if (!config.is_known) {
+      config.assume("layer_types", sliding_attention,
+                    "sliding_window is given and layer_types is not: taken for every layer.");
+    }
+    auto const rotate = family_.nope_slide ? rotated_by_keys() : std::vector(types.size(), false);
+    auto const first = limit == 0 ? 0
+                       : keys_.has("max_window_layers")
+                           ? keys_.count_or_zero("max_window_layers", most_dims).value_or(0)
+                           : config.assumed("max_window_layers", limit);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      bool const slides = family_.even_slide ? i < first && i % 2 == 0 : i >= first && !rotate[i];
+      if (slides) types[i] = sliding_attention;
+    }
+    return types;
+  }
+
+  static bool attends(std::size_t) { return true; }  // the types say it
+
+  /// Which of the layers with attention rotate. Reads what lists say of each.
+  std::vector<bool> rotated(layer_types const& types) {
+    using enum rotation_rule;
+    auto const rule = family_.rotation;
+    auto result = rotated_by_keys();
+    if (rule == no_layer) {
+      auto const named = keys_.text("attention_type");
+      keys_.require(!named || named->ends_with("nope"), "attention_type", "end in nope");
+    }
+    auto const nope_key = family_.nope_key;
+    bool const is_nope_all = !nope_key.empty() && keys_.flag(nope_key).value_or(rule == no_layer);
+    keys_.require(is_nope_all || nope_key.empty() || rule != no_layer, nope_key,
+                  "be true: rotation in its latent attention is not read");
+    auto const position = keys_.text("position_embedding_type");
+    auto const rotary = family_.positions == position_rule::learned_or_rotary ? "rotary" : "rope";
+    bool const is_rope = position == rotary || position == "rope_gptj" || position == "absolute";
+    keys_.require(!position || is_rope || position == "nope", "position_embedding_type",
+                  "be rope, rope_gptj or nope");
+    bool const never = position == "nope" || rule == no_layer || is_nope_all ||
+                       (rule == if_position_type_is_rope && position != "rope");
+    bool const with_dense = rule == sliding_and_dense_layers;
+    bool const only_sliding = (rule == sliding_layers || with_dense) && config.window();
+    auto const dense = with_dense ? dense_layers() : std::vector(types.size(), false);
+    bases_ = numbers_by_layer(config, "layer_rope_theta");  // 0 is NoPE
+    bool const bases_decide = !bases_.empty();
+    if (!bases_decide) bases_ = numbers_by_layer(config, "rope_theta");
+    keys_.require(std::ranges::all_of(bases_, [](double x) { return x == 0 || x > 1; }),
+                  bases_decide ? "layer_rope_theta" : "rope_theta",
+                  "hold bases above 1, or 0 where a layer does not rotate");
+    parts_ = numbers_by_layer(config, "partial_rotary_factors");
+    shares_index_ = layers_that_share_index(config);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      bool const slides = types[i] == sliding_attention;
+      bool const is_nope = bases_decide ? bases_[i] == 0 : family_.full_are_nope && !slides;
+      result[i] = result[i] && !never && !is_nope && (!only_sliding || slides || dense[i]);
+    }
+    return result;
+  }
+
+  /// Whether layers that rotate see a chunk.
+  bool is_chunked() {
+    if (!family_.chunked_where_rotated || keys_.has("layer_types")) return false;
+    config.assumed(
+        "layer_types",
+        std::string("chunked_attention for layers with RoPE, full_attention for others"));
+    return true;
+  }
+
+  void add_what_lists_say(scheduled_layer& layer, std::size_t i) {
+    bool const slides = layer.type == sliding_attention;
+    auto const sinks =
+        keys_.flag(slides ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias");
+    layer.sinks = sinks.value_or(family_.sinks || (family_.sliding_sinks && slides));
+    if (!layer.rotates) return;
+    if (shares_index_[i]) {
+      layer.shares_index = true;
+      layer.name += ", shared index";
+    }
+    if (!bases_.empty()) {
+      layer.base = bases_[i];
+      layer.name += ", base " + shown(layer.base);
+    }
+    if (!parts_.empty()) layer.partial = parts_[i];
+  }
 
   static constexpr auto says_without_attention = " layers have no attention";
 
   std::size_t head_dim_of(std::string_view type) {
-    auto const nope_dim = count("qk_nope_head_dim", most_dims);
-    auto const rope_dim = count("qk_rope_head_dim", most_dims);
-    require(!nope_dim || rope_dim, "qk_rope_head_dim", "be given where qk_nope_head_dim is");
-    require(!rope_dim || is_known, "qk_rope_head_dim",
-            "come with a known model_type, because only some scale scores by mscale");
-    bool const is_narrow = family.nope_narrows && flag(family.nope_key).value_or(false);
-    auto const dim = !nope_dim ? head_dim() : is_narrow ? *nope_dim : *nope_dim + *rope_dim;
-    if (type == sliding_attention) return count("swa_head_dim", most_dims).value_or(dim);
-    auto const global_dim = family.global_head_dim;
+    auto const nope_dim = keys_.count("qk_nope_head_dim", most_dims);
+    auto const rope_dim = keys_.count("qk_rope_head_dim", most_dims);
+    keys_.require(!nope_dim || rope_dim, "qk_rope_head_dim", "be given where qk_nope_head_dim is");
+    keys_.require(!rope_dim || config.is_known, "qk_rope_head_dim",
+                  "come with a known model_type, because only some scale scores by mscale");
+    bool const is_narrow = family_.nope_narrows && keys_.flag(family_.nope_key).value_or(false);
+    auto const dim = !nope_dim ? config.head_dim() : is_narrow ? *nope_dim : *nope_dim + *rope_dim;
+    if (type == sliding_attention) return keys_.count("swa_head_dim", most_dims).value_or(dim);
+    auto const global_dim = family_.global_head_dim;
     if (type != full_attention || global_dim == 0) return dim;
-    return count_or("global_head_dim", most_dims, global_dim);
+    return config.count_or("global_head_dim", most_dims, global_dim);
   }
-
-  /// The number of heads of a kind of layers, by the keys of most families; 0 if none is given.
-  std::size_t known_heads(layer_description const& kind, bool of_keys) const {
-    auto const number = [&](std::string const& name) -> std::size_t {
-      auto const& given = peek(name);
-      return given.is_number_unsigned() && !is_hidden(name) ? given.get<std::size_t>() : 0;
-    };
-    if (peek("num_attention_heads_per_layer").is_array()) return 0;
-    std::string const name = of_keys ? "num_key_value_heads" : "num_attention_heads";
-    auto const own = kind.name.starts_with(sliding_attention) ? number("swa_" + name)
-                     : of_keys && peek("attention_k_eq_v") == true
-                         ? number("num_global_key_value_heads")
-                         : 0;
-    return own != 0 ? own : number(name);
-  }
-
-  /// Whether keys have a bias, as the class of the model has it.
-  std::optional<bool> has_key_bias(std::size_t) const {
-    auto const* const rule = record_of(key_biases, &key_bias_rule::types, found.type);
-    if (rule == nullptr) return {};
-    return rule->key.empty() ? rule->by_default : flag(rule->key).value_or(rule->by_default);
-  }
-
-  bool clips_keys() const { return has("clip_qkv"); }
 
   double softmax_factor(std::size_t head_dim) {
-    if (!family.flag_undivides) return scale_by_key(*this, head_dim);
-    require(!flag("scale_attn_by_inverse_layer_idx").value_or(false),
-            "scale_attn_by_inverse_layer_idx", "be false: a scale for each layer is not read");
-    bool const divides = flag("scale_attn_weights").value_or(true);
+    if (!family_.flag_undivides) return scale_by_key(config, head_dim);
+    keys_.require(!keys_.flag("scale_attn_by_inverse_layer_idx").value_or(false),
+                  "scale_attn_by_inverse_layer_idx",
+                  "be false: a scale for each layer is not read");
+    bool const divides = keys_.flag("scale_attn_weights").value_or(true);
     return divides ? 1 : std::sqrt(static_cast<double>(head_dim));
   }
 
   std::optional<std::size_t> needed_window(std::string_view type) {
-    return needed(window(), family.window_key, "be given for layers of " + std::string(type));
+    return keys_.needed(config.window(), family_.window_key,
+                        "be given for layers of " + std::string(type));
   }
   bool sees_both_sides() const {
     using enum side_rule;
-    if (family.sides == both_by_flag) return flag(use_bidirectional).value_or(false);
-    if (family.sides == both_unless_decoder) return !flag("is_decoder").value_or(false);
-    return family.sides == both || word_of_sides() == "all";
+    if (family_.sides == both_by_flag) return keys_.flag(use_bidirectional).value_or(false);
+    if (family_.sides == both_unless_decoder) return !keys_.flag("is_decoder").value_or(false);
+    return family_.sides == both || word_of_sides() == "all";
   }
   both_ways both_ways_in(std::string_view type) {
     using enum both_ways;
     bool const slides = type == sliding_attention;
     if (word_of_sides() == "vision") {
-      note(
+      config.note(
           "transformers 5.12 shows tokens of one image to each other in full_attention too, and "
           "beyond the window.");
       return slides ? image_within_window : none;
     }
-    bool const is_off =
-        path().empty() || (family.within == prefix && flag(use_bidirectional) == false);
-    if (is_off || family.within != image || !slides) return is_off ? none : family.within;
-    note("transformers up to 5.12 shows tokens of one image to each other beyond the window.");
+    bool const is_off = keys_.path().empty() ||
+                        (family_.within == prefix && keys_.flag(use_bidirectional) == false);
+    if (is_off || family_.within != image || !slides) return is_off ? none : family_.within;
+    config.note(
+        "transformers up to 5.12 shows tokens of one image to each other beyond the window.");
     return image_within_window;
   }
-  std::size_t chunk() { return count_or("attention_chunk_size", most_tokens, 8192); }
+  std::size_t chunk() { return config.count_or("attention_chunk_size", most_tokens, 8192); }
 
   void read_positions(layer_description& kind, scheduled_layer const& layer) {
-    if (layer.rotates) hugging_face_rotation(*this, layer, kind).read();
-    detail::require(is_finite(kind.softmax_factor), where(),
+    if (layer.rotates) hugging_face_rotation(config, layer, kind).read();
+    detail::require(is_finite(kind.softmax_factor), keys_.where(),
                     ": the factor on scores must be finite, got ", kind.softmax_factor);
-  }
-
-  /// Llama 4's; rope_parameters has the temperature of layers that rotate.
-  void read_temperature(layer_description& kind, scheduled_layer const& layer) {
-    if (layer.rotates || !family.nope_temperature) return;
-    if (!truth("attn_temperature_tuning").value_or(true))
-      return supersede({"attn_scale", "floor_scale"});
-    auto const scale = positive_or("attn_scale", 0.1);
-    kind.temperature = position_temperature{scale, positive_or("floor_scale", 8192), 1};
+    read_temperature(kind, layer);
   }
 
   /// Tokens of a pooled key (DeepSeek-V4).
   std::size_t pooled(std::string const& type) const {
-    auto const rates = object("compress_rates");
+    auto const rates = keys_.object("compress_rates");
     auto const given = rates ? rates->count(type, most_tokens) : std::nullopt;
     return given.value_or(type == compressed_sparse_attention ? 4 : 128);
   }
 
   /// A number of the file, or of its object of sparse attention (MiniMax-M3).
   std::optional<std::size_t> index_number(index_number_rule const& rule) const {
-    auto const object = this->object("sparse_attention_config");
+    auto const object = keys_.object("sparse_attention_config");
     auto const inner =
         object && !rule.within.empty() ? object->count(rule.within, most_tokens) : std::nullopt;
     auto const key = std::string(rule.key);
-    if (inner && has(key)) object->refuse(rule.within, "not be given beside " + key);
-    return inner ? inner : count(key, most_tokens);
+    if (inner && keys_.has(key)) object->refuse(rule.within, "not be given beside " + key);
+    return inner ? inner : keys_.count(key, most_tokens);
   }
   void require_index_dims(std::string_view key, std::size_t head_dim, std::size_t dims) const {
-    require(head_dim <= most_dims, key, "be at most 65536");
-    require(dims <= head_dim, key, "have room for the " + shown(dims) + " dims that rotate");
+    keys_.require(head_dim <= most_dims, key, "be at most 65536");
+    keys_.require(dims <= head_dim, key, "have room for the " + shown(dims) + " dims that rotate");
+  }
+
+  void read_heads(layer_description& kind) const {
+    kind.key_bias = key_bias();
+    kind.clips_keys = keys_.has("clip_qkv");
+    kind.heads = known_heads(kind, false);
+    kind.key_heads = known_heads(kind, true);
   }
 
   /// Reads a model without RoPE. False if layers are still to be read: they rotate or differ.
   bool read_without_rope() {
-    switch (family.positions) {
+    switch (family_.positions) {
       case position_rule::rope:
         return false;
       case position_rule::alibi_if_flagged: {
-        if (!flag("alibi").value_or(false)) return false;
+        if (!keys_.flag("alibi").value_or(false)) return false;
         auto& kind = add_alibi(8);
         kind.alibi->factor = 1 / std::sqrt(static_cast<double>(kind.head_dim));
         break;
       }
       case position_rule::alibi_without_context:
-        if (has("max_position_embeddings")) return false;
-        found.context = count("model_max_length", most_tokens);
-        assume("max_position_embeddings is not given: ALiBi, as Baichuan's models of 13B have it.");
+        if (keys_.has("max_position_embeddings")) return false;
+        config.found.context = keys_.count("model_max_length", most_tokens);
+        config.assume(
+            "max_position_embeddings is not given: ALiBi, as Baichuan's models of 13B have it.");
         [[fallthrough]];
       case position_rule::alibi:
         add_alibi(8);
@@ -145,78 +272,177 @@ class hugging_face_reader : public hugging_face_layers {
         read_alibi_or_learned();
         break;
       case position_rule::learned_buckets:
-        found.embedding = "learned";
+        config.found.embedding = "learned";
         [[fallthrough]];
       case position_rule::buckets: {
-        auto const buckets = count_or("relative_attention_num_buckets", most_dims, 32);
-        auto const distance = count_or("relative_attention_max_distance", most_tokens, 128);
+        auto const buckets = config.count_or("relative_attention_num_buckets", most_dims, 32);
+        auto const distance = config.count_or("relative_attention_max_distance", most_tokens, 128);
         add_kind().buckets = bucket_bias{buckets, distance};
         break;
       }
       case position_rule::learned_or_rotary:
-        if (text("position_embedding_type") == "rotary") return false;
+        if (keys_.text("position_embedding_type") == "rotary") return false;
         [[fallthrough]];
       case position_rule::learned_absolute:
-        require(text("position_embedding_type").value_or("absolute") == "absolute",
-                "position_embedding_type", "be absolute: relative keys and queries are not read");
+        keys_.require(keys_.text("position_embedding_type").value_or("absolute") == "absolute",
+                      "position_embedding_type",
+                      "be absolute: relative keys and queries are not read");
         [[fallthrough]];
       case position_rule::learned:
       case position_rule::sinusoidal:
-        found.embedding = family.positions == position_rule::sinusoidal ? "sinusoidal" : "learned";
-        if (family.full_every != 1) return false;  // layers differ
+        config.found.embedding =
+            family_.positions == position_rule::sinusoidal ? "sinusoidal" : "learned";
+        if (family_.full_every != 1) return false;  // layers differ
         add_kind();
         break;
     }
     return true;
   }
 
+  /// The norm of a layer; none if the flag that switches it is off.
+  norm_rule norm_of(std::size_t) {
+    auto rule = family_.norm;
+    auto const key = std::string(rule.flag);
+    if (key.empty()) return rule;
+    auto const given = keys_.flag(key);
+    if (!given) config.assumed(key, std::string(rule.by_default ? "true" : "false"));
+    if (!given.value_or(rule.by_default)) rule.of = norm_scope::none;
+    return rule;
+  }
+  double norm_eps(norm_scope of) const {
+    if (of <= norm_scope::none) return 0;
+    auto const given = of == norm_scope::centred ? keys_.positive("layer_norm_eps")
+                                                 : keys_.positive({"rms_norm_eps", "norm_eps"});
+    return given.value_or(0);
+  }
+  static constexpr char const* norm_prefix = "";
+  std::size_t heads_of(std::size_t, bool of_keys) const {
+    auto const all = config.heads();
+    return of_keys ? keys_.count("num_key_value_heads", most_dims).value_or(all) : all;
+  }
+
  private:
+  json_object const& keys_ = config.keys;
+  model_family const& family_ = config.family;
+
+  /// Which layers rotate by no_rope_layers, or the family's interval.
+  std::vector<bool> rotated_by_keys() {
+    std::vector<bool> rotated(config.found.layers, true);
+    if (auto const given = keys_.numbers("no_rope_layers"); given && !given->empty()) {
+      require_entries(config, "no_rope_layers", given->size());
+      for (std::size_t i = 0; i < given->size(); ++i) {
+        auto const used = (*given)[i];
+        detail::require(used == 0 || used == 1,
+                        "no_rope_layers must hold 0 (no RoPE) or 1 (RoPE), got ", used,
+                        " at layer ", i);
+        if (i < rotated.size()) rotated[i] = used == 1;
+      }
+      config.supersede({"no_rope_layer_interval"});
+      return rotated;
+    }
+    if (family_.nope_every == 0) return rotated;
+    auto const n = config.count_or("no_rope_layer_interval", most_dims, family_.nope_every);
+    for (auto i = n - 1; i < rotated.size(); i += n) rotated[i] = false;
+    return rotated;
+  }
+
+  /// Which layers are no mixtures of experts: in Cohere 2 MoE these rotate though they do not
+  /// slide.
+  std::vector<bool> dense_layers() const {
+    std::vector<bool> dense(config.found.layers, false);
+    if (keys_.count("prefix_dense_sliding_window_pattern", most_dims).value_or(1) != 1)
+      return dense;
+    auto const types = keys_.texts("mlp_layer_types");
+    if (types) require_entries(config, "mlp_layer_types", types->size());
+    auto const first =
+        types ? 0 : keys_.count_or_zero("first_k_dense_replace", most_dims).value_or(0);
+    for (std::size_t i = 0; i < dense.size(); ++i)
+      dense[i] = types ? (*types)[i] == "dense" : i < first;
+    return dense;
+  }
+
+  /// Llama 4's; rope_parameters has the temperature of layers that rotate.
+  void read_temperature(layer_description& kind, scheduled_layer const& layer) {
+    if (layer.rotates || !family_.nope_temperature) return;
+    if (!keys_.truth("attn_temperature_tuning").value_or(true))
+      return config.supersede({"attn_scale", "floor_scale"});
+    auto const scale = config.positive_or("attn_scale", 0.1);
+    kind.temperature = position_temperature{scale, config.positive_or("floor_scale", 8192), 1};
+  }
+
+  /// The number of heads of a kind of layers, by the keys of most families; 0 if none is given.
+  std::size_t known_heads(layer_description const& kind, bool of_keys) const {
+    auto const whole_in = [&](std::string const& name) -> std::size_t {
+      auto const& given = keys_.peek(name);
+      return given.is_number_unsigned() && !keys_.is_hidden(name) ? given.get<std::size_t>() : 0;
+    };
+    if (keys_.peek("num_attention_heads_per_layer").is_array()) return 0;
+    std::string const name = of_keys ? "num_key_value_heads" : "num_attention_heads";
+    auto const own = kind.name.starts_with(sliding_attention) ? whole_in("swa_" + name)
+                     : of_keys && keys_.peek("attention_k_eq_v") == true
+                         ? whole_in("num_global_key_value_heads")
+                         : 0;
+    return own != 0 ? own : whole_in(name);
+  }
+
+  /// Whether keys have a bias, as the class of the model has it.
+  std::optional<bool> key_bias() const {
+    auto const* const rule = record_of(key_biases, &key_bias_rule::types, config.found.type);
+    if (rule == nullptr) return {};
+    return rule->key.empty() ? rule->by_default : keys_.flag(rule->key).value_or(rule->by_default);
+  }
+
   static constexpr auto use_bidirectional = "use_bidirectional_attention";
 
   /// Gemma 4's: all, vision or, for false too, empty.
   std::string_view word_of_sides() const {
-    if (family.sides != side_rule::both_by_word) return {};
-    auto const* const given = value_of(use_bidirectional);
+    if (family_.sides != side_rule::both_by_word) return {};
+    auto const* const given = keys_.value_of(use_bidirectional);
     if (given == nullptr || *given == false) return {};
     for (std::string_view const word : {"all", "vision"})
       if (*given == word) return word;
-    refuse(use_bidirectional, "be all, vision, false or null");
+    keys_.refuse(use_bidirectional, "be all, vision, false or null");
   }
 
   /// The one kind of a model whose layers are all alike and do not rotate.
   layer_description& add_kind() {
     layer_description kind{.name = std::string(full_attention),
-                           .layers = std::vector<std::size_t>(found.layers),
-                           .head_dim = head_dim()};
+                           .layers = std::vector<std::size_t>(config.found.layers),
+                           .head_dim = config.head_dim()};
     std::iota(kind.layers.begin(), kind.layers.end(), std::size_t{0});
     kind.softmax_factor = softmax_factor(kind.head_dim);
     read_visibility(*this, kind, kind.name);
-    return found.kinds.emplace_back(std::move(kind));
+    return config.found.kinds.emplace_back(std::move(kind));
   }
 
   layer_description& add_alibi(double max_bias) {
-    note(family.alibi_note);
-    alibi_bias const alibi{heads(), max_bias};
+    config.note(family_.alibi_note);
+    alibi_bias const alibi{config.heads(), max_bias};
     auto& kind = add_kind();
     kind.alibi = alibi;
     return kind;
   }
 
   void read_alibi_or_learned() {
-    auto const attention = needed(object("attn_config"), "attn_config");
+    auto const attention = keys_.needed(keys_.object("attn_config"), "attn_config");
     attention.require(!attention.flag("rope").value_or(false), "rope",
                       "be false: MPT's RoPE is not read");
     auto const scale = attention.positive("softmax_scale");
     // Where it is absent, transformers takes ALiBi, MosaicML's own code does not.
     bool const has_alibi = attention.needed(attention.flag("alibi"), "alibi");
-    bool const has_learned = flag("learned_pos_emb").value_or(true);
-    if (has_learned && !has_alibi) found.embedding = "learned";
+    bool const has_learned = keys_.flag("learned_pos_emb").value_or(true);
+    if (has_learned && !has_alibi) config.found.embedding = "learned";
     auto const max_bias = [&] {
-      return or_assumed(attention.positive("alibi_bias_max"), "alibi_bias_max", 8.0);
+      return config.or_assumed(attention.positive("alibi_bias_max"), "alibi_bias_max", 8.0);
     };
     auto& kind = has_alibi ? add_alibi(max_bias()) : add_kind();
     if (scale) kind.softmax_factor = *scale * std::sqrt(static_cast<double>(kind.head_dim));
   }
+
+  std::vector<double> bases_, parts_;  // of each layer, if a list has them
+  std::vector<bool> shares_index_;
 };
+
+static_assert(front_end<hugging_face_reader>);
 
 }}}  // namespace posenc::detail

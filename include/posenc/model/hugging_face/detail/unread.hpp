@@ -279,8 +279,8 @@ inline void check_unread(auto& config, json_object const& object, bool is_of_rop
     if (!acts || contains(found.ignored, object.setting(key))) continue;
     config.ignore(object.setting(key));
     // Some writers leave a copy of a key of the text_config outside, or of the newer spelling.
-    bool const is_outside = object.path().empty() && !config.path().empty();
-    if (is_outside && config.peek(key) == value) continue;
+    bool const is_outside = object.path().empty() && !config.keys.path().empty();
+    if (is_outside && config.keys.peek(key) == value) continue;
     if (key == "rope_scaling" && object.peek("rope_parameters") == value) continue;
     bool const is_of_layers = has_attention(key) || (config.family.compressed && key == "main");
     bool const is_of_other_layers = is_of_rope && value.is_object() && is_of_layers;

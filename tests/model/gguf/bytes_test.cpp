@@ -1,4 +1,4 @@
-#include "posenc/model/gguf/values.hpp"
+#include "posenc/model/gguf/metadata.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "rejects.hpp"
 
 namespace {
-namespace of_gguf_values {
+namespace of_gguf_bytes {
 
 using posenc::detail::gguf_bytes;
 
@@ -80,5 +80,5 @@ TEST(gguf_bytes, a_length_beyond_the_longest_header_is_an_error) {
   });
 }
 
-}  // namespace of_gguf_values
+}  // namespace of_gguf_bytes
 }  // namespace

@@ -1,9 +1,9 @@
-// The keys of a GGUF file: which llama.cpp reads for which architectures, and their names in
-// config.json.
+// The keys of a GGUF file, as llama.cpp reads them for an architecture.
 #pragma once
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/detail/family.hpp"
+#include "posenc/model/gguf/metadata.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
@@ -101,5 +101,78 @@ inline bool gguf_key_speaks(std::string_view name) {
   return std::ranges::any_of(words_of(gguf_words), holds) ||
          (name.starts_with("attention.") && holds("scal"));
 }
+
+/// The keys of one architecture, by their names in config.json or in GGUF. A key that llama.cpp
+/// does not read for it counts as absent.
+class architecture_keys : public settings<architecture_keys, gguf_metadata> {
+ public:
+  explicit architecture_keys(gguf_metadata const& metadata) : file_(metadata) {}
+
+  std::string architecture = {};
+  unsigned groups = 0;     ///< of gguf_group: what llama.cpp reads for it
+  std::size_t layers = 0;  ///< of lists
+
+  /// The full name in the file of a key that is named as in config.json or as in GGUF.
+  std::string key(std::string_view name) const {
+    return architecture + "." + std::string(gguf_name_of(name));
+  }
+  /// Whether llama.cpp reads a key for this architecture.
+  bool reads(std::string_view name) const {
+    auto const* const known = gguf_key_of(gguf_name_of(name));
+    return known == nullptr || known->group == 0 || (groups & known->group) != 0;
+  }
+  /// The beginning of an error about what a key holds.
+  std::string where(std::string_view name) const { return file_.file() + ": " + key(name); }
+  gguf_value const* value_of(std::string_view name) const {
+    return reads(name) ? file_.value_of(key(name)) : nullptr;
+  }
+  [[noreturn]] void refuse(std::string_view name, std::string_view must) const {
+    file_.refuse(key(name), must);
+  }
+  std::optional<double> positive(std::string_view name) const {
+    return settings::positive(name, "be above 0");
+  }
+  /// As positive, but 0 counts as absent: llama.cpp writes it for none.
+  std::optional<double> positive_or_none(std::string_view name) const {
+    auto const given = number(name);
+    require(!given || *given >= 0, name, "be 0 or above");
+    return given == 0.0 ? std::nullopt : given;
+  }
+
+  using settings::count;
+  std::optional<std::size_t> count(std::initializer_list<char const*> names,
+                                   std::uint64_t most) const {
+    return count(*names.begin(), most);  // the others are config.json's alone
+  }
+  /// None for 0.
+  std::optional<std::size_t> count_or_zero(std::string_view name, std::uint64_t most) const {
+    auto const given = count(name, 0, most);
+    return given == std::size_t{0} ? std::nullopt : given;
+  }
+
+  bool is_list(std::string_view name) const { return reads(name) && file_.is_list(key(name)); }
+  /// A count for each layer: the key holds one for all layers, or a list.
+  std::optional<std::vector<std::size_t>> counts(std::string_view name, std::uint64_t most) const {
+    if (!is_list(name)) {
+      auto const one = count(name, 0, most);
+      return one ? std::optional(std::vector<std::size_t>(layers, *one)) : std::nullopt;
+    }
+    auto const list = *file_.numbers(key(name));
+    require(list.size() >= layers, name,
+            "have one entry for each of the " + shown(layers) + " layers");
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < layers; ++i) {
+      auto const whole = whole_number(list[i], most);
+      detail::require(whole.has_value(), where(name), " must hold whole numbers from 0 to ", most,
+                      ", got ", list[i], " for layer ", i);
+      result.push_back(*whole);
+    }
+    return result;
+  }
+  static bool is_null(std::string_view) { return false; }
+
+ private:
+  gguf_metadata const& file_;
+};
 
 }}}  // namespace posenc::detail

@@ -1,4 +1,4 @@
-#include "posenc/model/gguf/detail/architecture.hpp"
+#include "posenc/model/gguf/detail/keys.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 
 namespace {
-namespace of_gguf_architecture {
+namespace of_gguf_keys {
 
 using namespace posenc::detail;
 
@@ -29,5 +29,5 @@ TEST(gguf_keys, speak_of_positions_by_name) {
   EXPECT_FALSE(gguf_key_speaks("attention.head_count"));
 }
 
-}  // namespace of_gguf_architecture
+}  // namespace of_gguf_keys
 }  // namespace
