@@ -52,12 +52,12 @@ namespace posenc { inline namespace POSENC_TARGET {
 template <detail::before_operands Rows, detail::rotary_operand First,
           detail::rotary_operand... More>
 void rotate(Rows const& rows, First const& first, More const&... more) {
-  detail::for_checked(rows, detail::run_each, first, more...);
+  detail::for_checked(rows, detail::rotate_each, first, more...);
 }
 /// Where nothing rotates: norm, scale, transform, another type or format. See above.
 template <detail::rotary_operand First, detail::rotary_operand... More>
 void rotate(First const& first, More const&... more) {
-  detail::for_checked(detail::no_rows(), detail::run_each, first, more...);
+  detail::for_checked(detail::no_rows(), detail::rotate_each, first, more...);
 }
 /// From source to target, see above: to other memory, another type, another layout.
 template <class From = void, class To = From, any_heads Source, class Target, class Rows>

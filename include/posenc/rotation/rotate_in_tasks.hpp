@@ -39,10 +39,10 @@ void run_part(checked_operand<Operand> const& checked, std::size_t i, std::size_
   });
   if (!in_order && (tokens >= n || tokens >= of_token)) {
     auto const [first, count] = part_of(tokens, i, n);
-    checked.run({first, count, 0, of_token});
+    checked.rotate({first, count, 0, of_token});
   } else {
     auto const [first, count] = part_of(of_token, i, n);
-    checked.run({0, tokens, first, count});
+    checked.rotate({0, tokens, first, count});
   }
 }
 

@@ -15,8 +15,8 @@
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/overlap.hpp"
 #include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/checked_heads.hpp"
 #include "posenc/rotation/detail/cut.hpp"
-#include "posenc/rotation/detail/heads_in_memory.hpp"
 #include "posenc/rotation/detail/step.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/operand.hpp"
@@ -39,7 +39,7 @@ struct checked_operand {
         in_place(operand.check(view)),
         first_dim(operand.first_dim(view)) {}
 
-  void run(part_of_heads const& part) const {
+  void rotate(part_of_heads const& part) const {
     if constexpr (Operand::is_plain) {
       rotate_part(checked_heads<typename Operand::from_layout, typename Operand::to_layout,
                                 Operand::is_scaled, typename Operand::source_type,
@@ -51,7 +51,7 @@ struct checked_operand {
       step<Operand>(heads, rows, first_dim).run(part);
     }
   }
-  void run() const { run({0, rows.tokens(), 0, heads.source().heads()}); }
+  void rotate_all() const { rotate({0, rows.tokens(), 0, heads.source().heads()}); }
 };
 
 /// Throws as rotate says, of two operands.
@@ -133,7 +133,7 @@ template <class Rows, class First, class... More>
   }
 }
 
-/// All of each operand.
-inline constexpr auto run_each = [](auto const&... checked) { (checked.run(), ...); };
+/// Rotates all of each operand.
+inline constexpr auto rotate_each = [](auto const&... checked) { (checked.rotate_all(), ...); };
 
 }}}  // namespace posenc::detail

@@ -11,9 +11,9 @@
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/checked_heads.hpp"
 #include "posenc/rotation/detail/checked_operand.hpp"
 #include "posenc/rotation/detail/cut.hpp"
-#include "posenc/rotation/detail/heads_in_memory.hpp"
 #include "posenc/rotation/operand.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 
@@ -25,7 +25,7 @@ void rotate_view_to(Source const& source, Target const& target, Rows const& rows
                     rotary_block block) {
   if constexpr (are_right<From, To, Source, Target>()) {
     if constexpr (!heads_of_numbers<Source> || !heads_of_numbers<Target>) {
-      for_checked(rows, run_each, rotated<From, To>(source, target).block(block));
+      for_checked(rows, rotate_each, rotated<From, To>(source, target).block(block));
     } else if constexpr (are_right<Rows, Source>()) {
       auto const& view = view_of<Source>(rows);
       constexpr typename real_of<Source>::type one = 1;
@@ -68,7 +68,7 @@ template <class Layout, class V, class Rows>
           !rotate_whole_blocks<Layout>(heads, view, block.first_dim(dim, rotary)))
         rotate_cut_view<Layout>(heads, rows, block);
     } else {
-      for_checked(rows, run_each, rotated<Layout>(heads).block(block));
+      for_checked(rows, rotate_each, rotated<Layout>(heads).block(block));
     }
   }
 }
