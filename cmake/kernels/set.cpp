@@ -12,7 +12,7 @@
 
 #include "posenc/heads/storage.hpp"
 #include "posenc/rotation/detail/checked.hpp"
-#include "posenc/rotation/detail/columns.hpp"
+#include "posenc/rotation/detail/checked_heads.hpp"
 #include "posenc/rotation/detail/cut.hpp"
 #include "posenc/rotation/detail/heads_in_memory.hpp"
 #include "posenc/rotation/detail/norm_loops.hpp"

@@ -433,6 +433,13 @@ void use(heads_view<float> const& q, std::vector<std::int64_t> const& positions)
 void use(heads_view<half> const& q, frequencies const& f) { rotate(f, rotated<halves>(q)); }
 #endif
 
+// posenc: heads that rotate must have rows: rotate(rows, ...)
+#ifdef case_rotate_set_without_rows
+void use(heads_view<float> const& q) { rotate(rotated<halves>(q)); }
+#elif defined case_rotate_values_and_keys_without_rows
+void use(heads_view<float> const& v) { rotate(unrotated(v, v), rotated<halves>(v)); }
+#endif
+
 // posenc: heads of double must be rotated to heads of double, others to others
 #ifdef case_rotate_double_to_float
 void use(heads_view<double> const& k, heads_view<float> const& to,

@@ -2,19 +2,21 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <span>
 #include <type_traits>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/detail/arithmetic.hpp"
-#include "posenc/rotation/detail/columns.hpp"
-#include "posenc/rotation/detail/heads_in_memory.hpp"
+#include "posenc/rotation/detail/checked_heads.hpp"
+#include "posenc/rotation/detail/loops.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/simd/lanes.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
+
+enum class loop { columns, in_order };
 
 inline constexpr std::size_t part_of_l1 = std::size_t{1} << 14, usual_l2 = std::size_t{1} << 20;
 
@@ -29,46 +31,26 @@ constexpr loop loop_for(std::size_t pairs, std::size_t heads, std::size_t bytes_
   return is_one_column<Group>(pairs) || in_cache ? loop::columns : loop::in_order;
 }
 
-// Copies neighbouring dims that do not rotate, counted from the rotary block.
-template <class Heads>
-[[gnu::noinline]] void copy_dims(Heads const& work, std::size_t from, std::size_t to,
-                                 std::size_t count) noexcept {
+/// Rotates pairs [pair, last) of heads.
+template <class From, class To, class Heads>
+[[gnu::noinline]] void rotate_range(Heads const& work, std::size_t pair, std::size_t last,
+                                    loop by) noexcept {
   using S = typename Heads::from_type;
   using T = typename Heads::to_type;
-  if (count == 0) return;
-  POSENC_NOT_UNROLLED
-  for (auto head : tokens_of(work)) {
-    head.move(static_cast<std::ptrdiff_t>(from), static_cast<std::ptrdiff_t>(to));
-    POSENC_NOT_UNROLLED
-    for (auto at : heads_of(work, head)) {
-      if constexpr (std::same_as<S, T> && !Heads::fused) {
-        std::copy_n(at.from, count, at.to);
-      } else {
-        auto left = count;
-        auto const copy_by = [&]<class In, class Out>(In, Out) {
-          constexpr auto size = static_cast<std::ptrdiff_t>(In::size);
-          for (; left >= In::size; left -= In::size, at.move(size, size)) copy<In, Out>(at);
-        };
-        if constexpr (Heads::has_registers) copy_by(lanes<S>{}, lanes<T>{});
-        copy_by(one_lane<S>{}, one_lane<T>{});
-      }
+  if constexpr (Heads::has_registers) {
+    using group = group_of<From, To, S, T>;
+    if (last - pair >= group::pairs) {
+      // Conversions that take all registers take longer than memory does.
+      constexpr bool converts_for_long = most_groups<group> == 1;
+      if (converts_for_long || by == loop::columns)
+        return in_columns<From, To, group>(work, pair, last);
+      if constexpr (!converts_for_long)
+        return (last - pair) % group::pairs == 0
+                   ? in_order<From, To, group, false>(work, pair, last)
+                   : in_order<From, To, group, true>(work, pair, last);
     }
   }
-}
-
-// Copies pairs that are not rotated, one at a time to another layout.
-template <class From, class To, class Heads>
-void copy_range(Heads const& work, std::size_t pair, std::size_t last) noexcept {
-  auto const step = std::same_as<From, To> ? last - pair : 1;
-  for (; pair < last; pair += step) {
-    auto const x = From::x_index(pair, work.pairs), to_x = To::x_index(pair, work.pairs);
-    if constexpr (std::same_as<From, interleaved> && std::same_as<To, interleaved>) {
-      copy_dims(work, x, to_x, 2 * step);
-    } else {
-      copy_dims(work, x, to_x, step);
-      copy_dims(work, From::y_index(pair, work.pairs), To::y_index(pair, work.pairs), step);
-    }
-  }
+  few_pairs<From, To, S, T>(work, pair, last);
 }
 
 /// Rotates heads, and copies the other dims if `copies`.
@@ -88,41 +70,6 @@ template <class From, class To, class Heads>
   copy_dims(work, block, block, work.head_dim - before - block);
 }
 
-/// A cursor with the weights of a whole head in registers.
-template <class Group, std::size_t Count, class Cursor>
-struct weighted_cursor : Cursor {
-  typename Group::numbers of_groups[Count];
-
-  [[gnu::always_inline]] explicit weighted_cursor(Cursor const& at) noexcept : Cursor(at) {
-    unrolled<Count>([&](std::size_t j) POSENC_INLINED {
-      Group::load_weights(at.weights, j * Group::pairs, Count * Group::pairs, of_groups[j]);
-    });
-  }
-  template <class>
-  [[gnu::always_inline]] void apply_weights(std::size_t pair, std::size_t,
-                                            typename Group::numbers& n) const noexcept {
-    n *= of_groups[pair / Group::pairs];
-  }
-};
-
-// Rotates heads of one token, each of one column. As its own function: the places of its groups are
-// constants here, so that g++ has registers for all addresses.
-template <class Group, std::size_t Count, class Heads>
-[[gnu::noinline]] void whole_heads(Heads const& work) noexcept {
-  constexpr auto pairs = Count * Group::pairs;
-  groups<Group, Count, false> group;
-  group.load(work.cos, work.cos + pairs, 0);
-  auto const from_head = work.from_head, to_head = work.to_head;
-  auto const rotate = [&](auto at) POSENC_INLINED {
-    POSENC_NOT_UNROLLED
-    for (auto left = work.heads; left != 0; --left, at.next_head(from_head, to_head))
-      group.rotate(at, pairs, 0);
-  };
-  if (has_32_registers && work.first.weights != nullptr)
-    return rotate(weighted_cursor<Group, Count, decltype(work.first)>(work.first));
-  rotate(work.first);
-}
-
 /// Rotates heads of one token, which are in L1 or will be, and copies the other dims.
 template <class From, class To, class Heads>
 [[gnu::always_inline]] inline void rotate_in_l1(Heads const& work,
@@ -132,17 +79,13 @@ template <class From, class To, class Heads>
     constexpr auto most = std::min<std::size_t>(most_groups<group>, 4);
     bool const whole = ranges.size() == 1 && work.head_dim == 2 * work.pairs &&
                        ranges[0].last - ranges[0].first == work.pairs;
-    if (whole && work.pairs == most * group::pairs) return whole_heads<group, most>(work);
+    if (whole && work.pairs == most * group::pairs) return whole_heads<From, group, most>(work);
     if constexpr (most > 1)
-      if (whole && work.pairs == most / 2 * group::pairs) return whole_heads<group, most / 2>(work);
+      if (whole && work.pairs == most / 2 * group::pairs)
+        return whole_heads<From, group, most / 2>(work);
   }
   rotate_ranges<From, To>(work, ranges, true, loop::columns);
 }
-
-/// Tokens and heads of a view.
-struct part_of_heads {
-  std::size_t token, tokens, head, heads;
-};
 
 /// Rotates in place, if whole rotary blocks of 2, 4 or 8 groups are one column; checks nothing.
 template <class Layout, class View, class Real>

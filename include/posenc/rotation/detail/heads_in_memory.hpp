@@ -7,6 +7,7 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/at_strides.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -89,6 +90,27 @@ struct heads_in_memory {
   std::size_t head_dim, first_dim, pairs;
 };
 
+/// What a loop rotates, the heads of tokens from `token` of the rows on: shape.tokens of
+/// shape.heads. `block` is the first rotary block, at first_dim of its head.
+template <class S, class T, bool Fused>
+[[gnu::always_inline]] inline heads_in_memory<S, T, Fused> in_memory(
+    cursor<S, T, Fused> const& block, heads_shape const& shape, std::size_t first_dim,
+    heads_strides const& from, heads_strides const& to, cos_sin_view<arithmetic_t<T>> const& rows,
+    std::size_t token) noexcept {
+  return {block,
+          rows.cos(token).data(),
+          shape.tokens,
+          shape.heads,
+          rows.rotary_dim(),
+          from.token,
+          from.head,
+          to.token,
+          to.head,
+          shape.head_dim,
+          first_dim,
+          rows.pairs()};
+}
+
 /// The heads of a token from `at` on, or, with the strides of tokens, the tokens.
 template <class Cursor>
 struct cursors {
@@ -118,63 +140,5 @@ void move_pairs(auto& at, std::size_t pairs) noexcept {
   at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)),
           static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
 }
-
-/// A rotation that passed. Holds references: copying the views would cost as much as rotating a few
-/// heads. Fused: there are factors. InPlace: of one view.
-template <class From, class To, bool Fused, class Source, class Target, bool InPlace = false>
-struct checked_heads {
-  using from_layout = From;
-  using to_layout = To;
-  using from_type = std::remove_const_t<typename Source::element_type>;
-  using to_type = typename Target::element_type;
-  using real = arithmetic_t<to_type>;
-  static constexpr bool fused = Fused, in_place = InPlace;
-  /// Whether all tokens are equally far from the next: paged ones are not.
-  static constexpr bool strided = requires(Source const& source, Target const& target) {
-    source.strides(), target.strides();
-  };
-
-  Source const& from;
-  Target const& to;
-  real const& scale;
-  cos_sin_view<real> const& rows;
-  std::size_t first_dim;
-  bool copies;  ///< dims that are not rotated are copied or scaled too (out of place, or fused)
-
-  /// A slot of -1.
-  bool is_left_out(std::size_t token) const noexcept {
-    return from.token(token) == nullptr || to.token(token) == nullptr;
-  }
-
-  /// `heads` heads of `tokens` tokens.
-  heads_in_memory<from_type, to_type, Fused> at(std::size_t token, std::size_t tokens,
-                                                std::size_t head,
-                                                std::size_t heads) const noexcept {
-    auto const first = [&](auto const& view) {
-      return view.token(token) + static_cast<std::ptrdiff_t>(head) * view.head_stride() +
-             static_cast<std::ptrdiff_t>(first_dim);
-    };
-    auto const token_stride = [&](auto const& view) {
-      return tokens > 1 ? view.token(token + 1) - view.token(token) : 0;
-    };
-    // With one head, the stride may be anything. Hidden from clang, which would load both strides
-    // as 16 bytes: a store-forwarding stall.
-    auto const head_stride = [&](auto const& view) {
-      return opaque(from.heads() > 1 ? view.head_stride() : 0);
-    };
-    heads_in_memory<from_type, to_type, Fused> work;
-    work.first.from = first(from), work.first.to = first(to);
-    if constexpr (Fused) {
-      work.first.weights = nullptr, work.first.gain = &scale, work.first.gain_per_head = false;
-      work.first.ahead = work.first.from;
-    }
-    work.cos = rows.cos(token).data();
-    work.tokens = tokens, work.heads = heads, work.cos_token = rows.rotary_dim();
-    work.from_token = token_stride(from), work.to_token = token_stride(to);
-    work.from_head = head_stride(from), work.to_head = head_stride(to);
-    work.head_dim = from.head_dim(), work.first_dim = first_dim, work.pairs = rows.pairs();
-    return work;
-  }
-};
 
 }}}  // namespace posenc::detail

@@ -59,15 +59,15 @@ class step {
           if (!Operand::is_transformed || heads_.source_block() == 1) {
             auto const [from, stride] = numbers_at(heads_.source(), token, head);
             if (from == nullptr) break;
-            take(token, head, count, from, stride);
+            to_target(token, head, count, from, stride);
             continue;
           }
         }
         if constexpr (!has_numbers || Operand::is_transformed) {
           if (!heads_.source().has(token)) break;
           load_heads(token, head, count);
-          take(token, head, count, static_cast<real const*>(loaded_),
-               static_cast<std::ptrdiff_t>(dim_));
+          to_target(token, head, count, static_cast<real const*>(loaded_),
+                    static_cast<std::ptrdiff_t>(dim_));
         }
       }
     }
@@ -80,10 +80,10 @@ class step {
     to.numbers(0, 0);
   };
 
-  // Heads of a token to the target.
+  // Heads of a token from memory to the target.
   template <class X>
-  void take(std::size_t token, std::size_t head, std::size_t count, X const* from,
-            std::ptrdiff_t stride) {
+  void to_target(std::size_t token, std::size_t head, std::size_t count, X const* from,
+                 std::ptrdiff_t stride) {
     if constexpr (!changes && std::same_as<X, real>) {
       if (heads_.scale() == 1 && stays()) return write(token, head, count, from, stride);
     }
@@ -92,14 +92,14 @@ class step {
       auto const [to, to_stride] = numbers_at(heads_.target(), token, head);
       constexpr bool there = std::same_as<std::remove_cvref_t<decltype(*to)>, real>;
       if (to != nullptr && heads_.is_usual() && (there || stays())) {
-        by_kernel(token, from, stride, count, to, to_stride);
+        norm_and_rotate(token, from, stride, count, to, to_stride);
         if constexpr (there && Operand::is_transformed)
           for (auto* x = to; count != 0; --count, x += to_stride)
             transform_blocks(std::span(x, dim_), heads_.target_block());
         return;
       }
     }
-    rotate(token, from, stride, count);
+    rotate_to_l1(token, from, stride, count);
     if constexpr (Operand::is_transformed)
       transform_blocks(std::span(rotated_, count * dim_), heads_.target_block());
     write(token, head, count, rotated_, static_cast<std::ptrdiff_t>(dim_));
@@ -148,25 +148,27 @@ class step {
   }
   std::span<real> of(real* work, std::size_t i) const noexcept { return {work + i * dim_, dim_}; }
 
-  // Some heads of a token from the source to `to`, by the kernel alone.
+  // Some heads of a token from the source to `to`, by the kernel alone: norm, rotation, scale.
   template <class X, class T>
-  void by_kernel(std::size_t token, X const* from, std::ptrdiff_t stride, std::size_t count, T* to,
-                 std::ptrdiff_t to_stride) noexcept {
+  void norm_and_rotate(std::size_t token, X const* from, std::ptrdiff_t stride, std::size_t count,
+                       T* to, std::ptrdiff_t to_stride) noexcept {
     if constexpr (has_usual_norm) {
       auto const& norm = heads_.norm();
       gains_.compute(from, stride, count, dim_, norm.eps, heads_.scale());
-      by_kernel(token, from, stride, count,
-                norm.weight.empty() ? nullptr : norm.weight.data() + first_dim_, gains_.values,
-                true, to, to_stride);
+      call_kernel(token, from, stride, count,
+                  norm.weight.empty() ? nullptr : norm.weight.data() + first_dim_, gains_.values,
+                  true, to, to_stride);
     } else {
-      by_kernel(token, from, stride, count, nullptr, &heads_.scale(), false, to, to_stride);
+      call_kernel(token, from, stride, count, nullptr, &heads_.scale(), false, to, to_stride);
     }
   }
-  // Some heads of a token from the source to rotated_.
+  // Some heads of a token from the source to rotated_, with any norm and any rounding.
   template <class X>
-  void rotate(std::size_t token, X const* from, std::ptrdiff_t stride, std::size_t count) noexcept {
+  void rotate_to_l1(std::size_t token, X const* from, std::ptrdiff_t stride,
+                    std::size_t count) noexcept {
     auto const rotated_stride = static_cast<std::ptrdiff_t>(dim_);
-    if (heads_.is_usual()) return by_kernel(token, from, stride, count, rotated_, rotated_stride);
+    if (heads_.is_usual())
+      return norm_and_rotate(token, from, stride, count, rotated_, rotated_stride);
     for (std::size_t i = 0; i < count; ++i) {
       auto const* const head = from + static_cast<std::ptrdiff_t>(i) * stride;
       auto const x = of(loaded_, i);
@@ -177,8 +179,8 @@ class step {
     constexpr real one = 1;
     bool const rounds = Operand::rotates && (points.products || points.cosines);
     if (!Operand::rounds || !rounds) {
-      by_kernel(token, loaded_, rotated_stride, count, nullptr, &one, false, rotated_,
-                rotated_stride);
+      call_kernel(token, loaded_, rotated_stride, count, nullptr, &one, false, rotated_,
+                  rotated_stride);
     } else if constexpr (Operand::rounds && Operand::rotates) {
       for (std::size_t i = 0; i < count; ++i)
         rotate_rounded<Round, From, To, real>(rows_, token, first_dim_, of(loaded_, i),
@@ -213,21 +215,17 @@ class step {
     return from;
   }
 
+  // The kernel: weights before the rotation, or none; gains after it.
   template <class T, class U>
-  void by_kernel(std::size_t token, T const* from, std::ptrdiff_t stride, std::size_t count,
-                 real const* weights, real const* gains, bool gain_per_head, U* to,
-                 std::ptrdiff_t to_stride) noexcept {
-    heads_in_memory<T, U, true> work;
-    work.first = {from + first_dim_, to + first_dim_,
-                  weights,           gains,
-                  gain_per_head,     of_next(token, from) + first_dim_};
-    work.cos = rows_.cos(token).data();
-    work.tokens = 1, work.heads = count, work.cos_token = 0;
-    work.from_token = work.to_token = 0;
-    work.from_head = stride, work.to_head = to_stride;
-    work.head_dim = dim_, work.first_dim = first_dim_;
+  void call_kernel(std::size_t token, T const* from, std::ptrdiff_t stride, std::size_t count,
+                   real const* weights, real const* gains, bool gain_per_head, U* to,
+                   std::ptrdiff_t to_stride) noexcept {
+    cursor<T, U, true> const block{from + first_dim_, to + first_dim_,
+                                   weights,           gains,
+                                   gain_per_head,     of_next(token, from) + first_dim_};
+    auto const work =
+        in_memory(block, {1, count, dim_}, first_dim_, {0, stride}, {0, to_stride}, rows_, token);
     if constexpr (Operand::rotates) {
-      work.pairs = rows_.pairs();
       rotate_in_l1<From, To>(work, rows_.rotated_pairs());
     } else {
       if constexpr (std::same_as<T, U>)

@@ -1,4 +1,4 @@
-// The two loops over tokens, heads and pairs.
+// The loops over tokens, heads and pairs.
 //
 // In columns: tokens, columns, heads. A column has as many pairs as fit into the registers with
 // their cosines and sines, which stay there from head to head.
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <utility>
 
@@ -15,11 +16,10 @@
 #include "posenc/rotation/detail/arithmetic.hpp"
 #include "posenc/rotation/detail/heads_in_memory.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/simd/lanes.hpp"
 #include "posenc/simd/registers.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
-
-enum class loop { columns, in_order };
 
 /// Neighbouring groups. Tail: one more overlaps the last of them, `tail` pairs behind the first. It
 /// is read before that one is written, so that the shared pairs are written twice with the same
@@ -75,6 +75,20 @@ constexpr bool is_one_column(std::size_t pairs) noexcept {
   return count <= most_groups<Group> && (count == 3 || (count & (count - 1)) == 0);
 }
 
+/// The one body: rotates a column, `Count` groups of each of some heads of a token, by cosines and
+/// sines that stay in registers.
+template <class From, class Group, std::size_t Count, bool Tail = false, class Heads, class Real>
+[[gnu::always_inline]] inline void rotate_column(Heads const& heads, Real const* cos,
+                                                 Real const* sin, std::size_t pairs,
+                                                 std::size_t tail = 0) noexcept {
+  groups<Group, Count, Tail> group;
+  group.load(cos, sin, tail);
+  // Else clang 14 keeps 50 addresses in memory.
+  POSENC_NOT_UNROLLED
+  for (auto const& at : heads)
+    group.rotate(at, std::same_as<From, halves> && Count + Tail > 4 ? opaque(pairs) : pairs, tail);
+}
+
 // Rotates columns of `Count` groups of pairs, as many as fit between `pair` and `last`; returns
 // where they end. Tail: one column, up to `last`.
 template <class From, class To, class Group, std::size_t Count, bool Tail = false, class Heads>
@@ -87,15 +101,9 @@ template <class From, class To, class Group, std::size_t Count, bool Tail = fals
   POSENC_NOT_UNROLLED
   for (auto column : tokens_of(work)) {
     move_pairs<From, To>(column, pair);
-    for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
-      groups<Group, Count, Tail> group;
-      group.load(cos + i, sin + i, tail);
-      // Else clang 14 keeps 50 addresses in memory.
-      POSENC_NOT_UNROLLED
-      for (auto const& at : heads_of(work, column))
-        group.rotate(at, std::same_as<From, halves> && Count + Tail > 4 ? opaque(pairs) : pairs,
-                     tail);
-    }
+    for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width))
+      rotate_column<From, Group, Count, Tail>(heads_of(work, column), cos + i, sin + i, pairs,
+                                              tail);
     cos += work.cos_token, sin += work.cos_token;
   }
   return stop;
@@ -109,14 +117,40 @@ template <class Layout, class Group, std::size_t Count, class T, class Real>
                                     std::ptrdiff_t token_stride) noexcept {
   constexpr auto pairs = Count * Group::pairs;
   POSENC_NOT_UNROLLED
-  for (; tokens != 0; --tokens, block += token_stride, cos += 2 * pairs) {
-    groups<Group, Count, false> group;
-    group.load(cos, cos + pairs, 0);
-    cursor<T, T, false> at{block, block};
-    POSENC_NOT_UNROLLED
-    for (auto left = heads; left != 0; --left, at.move(head_stride, head_stride))
-      group.rotate(at, std::same_as<Layout, halves> && Count > 4 ? opaque(pairs) : pairs, 0);
+  for (; tokens != 0; --tokens, block += token_stride, cos += 2 * pairs)
+    rotate_column<Layout, Group, Count>(
+        cursors{cursor<T, T, false>{block, block}, heads, head_stride, head_stride}, cos,
+        cos + pairs, pairs);
+}
+
+/// A cursor with the weights of a whole head in registers.
+template <class Group, std::size_t Count, class Cursor>
+struct weighted_cursor : Cursor {
+  typename Group::numbers of_groups[Count];
+
+  [[gnu::always_inline]] explicit weighted_cursor(Cursor const& at) noexcept : Cursor(at) {
+    unrolled<Count>([&](std::size_t j) POSENC_INLINED {
+      Group::load_weights(at.weights, j * Group::pairs, Count * Group::pairs, of_groups[j]);
+    });
   }
+  template <class>
+  [[gnu::always_inline]] void apply_weights(std::size_t pair, std::size_t,
+                                            typename Group::numbers& n) const noexcept {
+    n *= of_groups[pair / Group::pairs];
+  }
+};
+
+// Rotates heads of one token, each of one column. As its own function: the places of its groups are
+// constants here, so that g++ has registers for all addresses.
+template <class From, class Group, std::size_t Count, class Heads>
+[[gnu::noinline]] void whole_heads(Heads const& work) noexcept {
+  constexpr auto pairs = Count * Group::pairs;
+  auto const rotate = [&](auto const& first) POSENC_INLINED {
+    rotate_column<From, Group, Count>(heads_of(work, first), work.cos, work.cos + pairs, pairs);
+  };
+  if (has_32_registers && work.first.weights != nullptr)
+    return rotate(weighted_cursor<Group, Count, decltype(work.first)>(work.first));
+  rotate(work.first);
 }
 
 // Rotates the pairs from `pair` on, at least as many as a group has, in columns, the widest first.
@@ -214,26 +248,46 @@ void few_pairs(auto const& work, std::size_t pair, std::size_t last) noexcept {
   }
 }
 
-/// Rotates pairs [pair, last) of heads.
-template <class From, class To, class Heads>
-[[gnu::noinline]] void rotate_range(Heads const& work, std::size_t pair, std::size_t last,
-                                    loop by) noexcept {
+// Copies neighbouring dims that do not rotate, counted from the rotary block.
+template <class Heads>
+[[gnu::noinline]] void copy_dims(Heads const& work, std::size_t from, std::size_t to,
+                                 std::size_t count) noexcept {
   using S = typename Heads::from_type;
   using T = typename Heads::to_type;
-  if constexpr (Heads::has_registers) {
-    using group = group_of<From, To, S, T>;
-    if (last - pair >= group::pairs) {
-      // Conversions that take all registers take longer than memory does.
-      constexpr bool converts_for_long = most_groups<group> == 1;
-      if (converts_for_long || by == loop::columns)
-        return in_columns<From, To, group>(work, pair, last);
-      if constexpr (!converts_for_long)
-        return (last - pair) % group::pairs == 0
-                   ? in_order<From, To, group, false>(work, pair, last)
-                   : in_order<From, To, group, true>(work, pair, last);
+  if (count == 0) return;
+  POSENC_NOT_UNROLLED
+  for (auto head : tokens_of(work)) {
+    head.move(static_cast<std::ptrdiff_t>(from), static_cast<std::ptrdiff_t>(to));
+    POSENC_NOT_UNROLLED
+    for (auto at : heads_of(work, head)) {
+      if constexpr (std::same_as<S, T> && !Heads::fused) {
+        std::copy_n(at.from, count, at.to);
+      } else {
+        auto left = count;
+        auto const copy_by = [&]<class In, class Out>(In, Out) {
+          constexpr auto size = static_cast<std::ptrdiff_t>(In::size);
+          for (; left >= In::size; left -= In::size, at.move(size, size)) copy<In, Out>(at);
+        };
+        if constexpr (Heads::has_registers) copy_by(lanes<S>{}, lanes<T>{});
+        copy_by(one_lane<S>{}, one_lane<T>{});
+      }
     }
   }
-  few_pairs<From, To, S, T>(work, pair, last);
+}
+
+// Copies pairs that are not rotated, one at a time to another layout.
+template <class From, class To, class Heads>
+void copy_range(Heads const& work, std::size_t pair, std::size_t last) noexcept {
+  auto const step = std::same_as<From, To> ? last - pair : 1;
+  for (; pair < last; pair += step) {
+    auto const x = From::x_index(pair, work.pairs), to_x = To::x_index(pair, work.pairs);
+    if constexpr (std::same_as<From, interleaved> && std::same_as<To, interleaved>) {
+      copy_dims(work, x, to_x, 2 * step);
+    } else {
+      copy_dims(work, x, to_x, step);
+      copy_dims(work, From::y_index(pair, work.pairs), To::y_index(pair, work.pairs), step);
+    }
+  }
 }
 
 }}}  // namespace posenc::detail
