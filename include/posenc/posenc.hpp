@@ -114,6 +114,7 @@
 // attention: the four sites together
 #include "posenc/attention/mask.hpp"               // which keys a query sees
 #include "posenc/attention/arguments.hpp"          // its options
+#include "posenc/attention/rules.hpp"              // what it is asked, as one value
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
 #include "posenc/attention/reference.hpp"          // a paragraph a site, to read
 #include "posenc/attention/mask_cells.hpp"         // cells of a mask, of any type

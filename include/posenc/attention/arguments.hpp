@@ -145,6 +145,23 @@ score_row<S> row_with_sides(attention_arguments const& in, std::span<S> scores,
       in.scale};
 }
 
+/// The mask and the scale: of the encoding, if it says them, else of the options.
+struct asked_of_attention {
+  posenc::mask const& mask;
+  std::optional<double> const& scale;
+};
+template <class Encoding>
+asked_of_attention asked_of(char const* function, Encoding const& encoding,
+                            attention_options const& options) {
+  if constexpr (says_what_is_seen<Encoding>) {
+    require(options.mask == posenc::mask::causal && !options.scale, function,
+            ": mask and scale must be given in the rules, not in the options as well");
+    return {encoding.asked().sees, encoding.asked().scale};
+  } else {
+    return {options.mask, options.scale};
+  }
+}
+
 /// Throws std::invalid_argument unless all agree and the scale is finite in T, which scores are
 /// computed in. scaled: what is on queries that are encoded already, if they are. The positions
 /// must outlive what is returned.
@@ -154,6 +171,7 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
                                       heads_shape const& v, attention_options const& options,
                                       std::optional<double> scaled, attention_positions const& at) {
   auto const queries = q.tokens, keys = k.tokens;
+  auto const asked = asked_of(function, encoding, options);
   auto product_dim = q.head_dim;
   if constexpr (changes_head_dim<Encoding>) product_dim = encoding.encoded_dim(q.head_dim);
   auto const key_dim = at.keys_are_encoded ? product_dim : q.head_dim;
@@ -165,19 +183,19 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   require(q.heads > 0, function, ": there must be a head, got 0");
   require(k.heads > 0 && q.heads % k.heads == 0, function, ": kv_heads must divide heads, got ",
           k.heads, " kv heads for ", q.heads, " heads");
-  require(!scaled || *scaled == 1 || options.scale.value_or(1) == 1, function,
+  require(!scaled || *scaled == 1 || asked.scale.value_or(1) == 1, function,
           ": the scale must be given once, got queries scaled by ", scaled.value_or(1),
-          " and a scale of ", options.scale.value_or(1));
+          " and a scale of ", asked.scale.value_or(1));
   auto const scale = scaled && *scaled != 1
                          ? 1
-                         : options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)));
+                         : asked.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)));
   require(is_finite(static_cast<double>(static_cast<T>(scale))), function,
           ": scale must be finite, got ", scale);
   require(!(changes_head_dim<Encoding> && scaled), function,
           ": queries must not be encoded already for an encoding that changes head_dim");
   require(!(scores_near_and_far<Encoding> && (at.keys_are_encoded || scaled)), function,
           ": keys must not be encoded already for an encoding that takes scores near and far");
-  require_heads(function, encoding, q.heads, k.heads);
+  check_shapes(function, encoding, q, k);
   auto const check_side = [&](char const* what, heads_view<float const> const& side,
                               std::size_t tokens) {
     require(side.tokens() == 0 ||
@@ -188,7 +206,7 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   };
   check_side("query_side", options.query_side, queries);
   check_side("key_side", options.key_side, keys);
-  auto const& mask = options.mask;
+  auto const& mask = asked.mask;
   mask.check(queries, keys);
   if (auto const* const cells = mask.given_cells()) cells->check(function, queries, q.heads, keys);
   auto const check_positions = [&](positions_view given, std::size_t tokens, char const* what) {

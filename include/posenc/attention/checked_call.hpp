@@ -38,10 +38,9 @@ double sink_of([[maybe_unused]] Encoding const& encoding, [[maybe_unused]] std::
   if constexpr (adds_sink<Encoding>) return encoding.sink(head);
   return no_sink;
 }
-/// Whether an encoding has a temperature: one that is chosen as the program runs says so.
 template <class Encoding>
 bool has_temperature([[maybe_unused]] Encoding const& encoding) noexcept {
-  if constexpr (requires { encoding.changes_temperature(); }) {
+  if constexpr (may_act_on_softmax<Encoding>) {
     return encoding.changes_temperature();
   } else {
     return acts_on_softmax<Encoding>;
@@ -49,13 +48,8 @@ bool has_temperature([[maybe_unused]] Encoding const& encoding) noexcept {
 }
 /// Whether site 3 looks at other scores of the row.
 template <class Encoding>
-bool adjusts_whole_rows([[maybe_unused]] Encoding const& encoding) noexcept {
-  if constexpr (requires { encoding.adjusts_whole_rows(); }) {
-    return encoding.adjusts_whole_rows();
-  } else {
-    return acts_on_scores<Encoding> && !adjusts_each_score<Encoding>;
-  }
-}
+inline constexpr bool adjusts_whole_rows =
+    acts_on_scores<Encoding> && !adjusts_each_score<Encoding>;
 
 template <class Q>
 auto const& heads_of(Q const& q) noexcept {
@@ -90,7 +84,7 @@ class checked_call {
         given_(checked_arguments<number>(function, encoding, heads_of(q).shape(), k.shape(),
                                          v.shape(), options, scale_on(q), at)),
         work_(given_, reads_in_place(),
-              keeps_rows || has_temperature(encoding) || adjusts_whole_rows(encoding)),
+              keeps_rows || has_temperature(encoding) || adjusts_whole_rows<Encoding>),
         step_(step) {
     static_assert(std::same_as<number, arithmetic_of<K>> && std::same_as<number, arithmetic_of<V>>,
                   "q, k and v are doubles, or none of them");

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 
+#include "posenc/attention/detail/argument_hash.hpp"
 #include "posenc/attention/mask_cells.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
@@ -95,6 +97,18 @@ class given_mask {
     detail::require(!has_slopes_ || slope_count_ == heads, function,
                     ": a given mask must have one slope for each of ", heads, " heads, got ",
                     slope_count_);
+  }
+
+  /// Of where the cells lie and how they are seen, for workers that compare what they are given.
+  std::uint64_t hash() const noexcept {
+    detail::argument_hash all;
+    for (std::size_t const n :
+         {shape_.queries, shape_.heads, shape_.keys, static_cast<std::size_t>(cells_.cells),
+          static_cast<std::size_t>(cells_.query), static_cast<std::size_t>(cells_.head),
+          static_cast<std::size_t>(cells_.key)})
+      all.add(std::uint64_t{n});
+    all.add(std::span(slopes_, slope_count_));
+    return all.value();
   }
 
   // Not checked: what check() has passed, and tokens and heads of that call.

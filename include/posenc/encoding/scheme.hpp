@@ -36,6 +36,17 @@ void require_heads(char const* function, [[maybe_unused]] E const& e,
             kv_count, " kv heads, got ", e.kv_heads());
 }
 
+/// As scheme::check, of an encoding that may be none.
+template <class E>
+void check_shapes(char const* function, E const& e, heads_shape const& queries,
+                  heads_shape const& keys) {
+  if constexpr (checks_attention<E>) {
+    e.check(function, queries, keys);
+  } else {
+    require_heads(function, e, queries.heads, keys.heads);
+  }
+}
+
 /// beta of a row; 1 if the encoding does not act on softmax.
 template <class E>
 double inverse_temperature_of([[maybe_unused]] E const& e,
@@ -211,6 +222,18 @@ class scheme {
     for_each([&](auto const& e) { detail::require_heads(function, e, count, kv_count); });
   }
 
+  /// The mask and the scale of the encoding that says them, see says_what_is_seen.
+  auto const& asked() const requires((says_what_is_seen<Encodings> || ...)) {
+    static_assert((0 + ... + says_what_is_seen<Encodings>) == 1,
+                  "posenc: one encoding of a scheme may say what is seen (attention_rules)");
+    return asked_of(std::index_sequence_for<Encodings...>());
+  }
+  /// Throws std::invalid_argument, in the name of a function, as require_heads does, and as
+  /// encodings do that check queries and keys themselves.
+  void check(char const* function, heads_shape const& queries, heads_shape const& keys) const {
+    for_each([&](auto const& e) { detail::check_shapes(function, e, queries, keys); });
+  }
+
   /// Backward: from the last encoding to the first.
   template <class T>
   void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
@@ -227,6 +250,14 @@ class scheme {
       if constexpr (requires { act(e); }) act(e);
     };
     std::apply([&](auto const&... e) { (of_one(e), ...); }, encodings_);
+  }
+  template <std::size_t i, std::size_t... others>
+  auto const& asked_of(std::index_sequence<i, others...>) const {
+    if constexpr (says_what_is_seen<std::tuple_element_t<i, std::tuple<Encodings...>>>) {
+      return std::get<i>(encodings_).asked();
+    } else {
+      return asked_of(std::index_sequence<others...>());
+    }
   }
   [[no_unique_address]] std::tuple<Encodings...> encodings_;
 };

@@ -123,6 +123,29 @@ template <class E>
 concept adds_sink =
     requires(E const& e, std::size_t head) { { e.sink(head) } -> std::convertible_to<double>; };
 
+/// (4) Acts on softmax only where e.changes_temperature() says so, which is known as the program
+/// runs. If it says no, attention computes rows in parts and does not ask for beta.
+template <class E>
+concept may_act_on_softmax =
+    acts_on_softmax<E> &&
+    requires(E const& e) { { e.changes_temperature() } -> std::same_as<bool>; };
+
+/// Says which keys are seen, and the scale: e.asked().sees, a mask, and e.asked().scale, a
+/// std::optional<double>, in place of attention's options, which then must have neither.
+template <class E>
+concept says_what_is_seen = requires(E const& e) { e.asked().sees, e.asked().scale; };
+
+/// Throws std::invalid_argument, in the name of a function, for queries or keys of a shape that it
+/// cannot serve, or for wrong numbers. It then says what heads() would.
+template <class E>
+concept checks_attention = requires(E const& e, heads_shape const& queries_or_keys) {
+  e.check("function", queries_or_keys, queries_or_keys);
+};
+
+/// Has a hash of its numbers, by which workers that share a call see whether theirs are equal.
+template <class E>
+concept has_hash = requires(E const& e) { { e.hash() } -> std::same_as<std::uint64_t>; };
+
 /// Has parameters for heads() heads; attention must have as many. Without it any number will do.
 template <class E>
 concept knows_heads = requires(E const& e) { { e.heads() } -> std::same_as<std::size_t>; };

@@ -34,8 +34,10 @@ class scale_invariant {
  public:
   /// tau: in tokens; within it scores hardly change. Throws std::invalid_argument unless it is in
   /// [1e-9, 1e18].
-  explicit scale_invariant(double tau = 10) : tau_(tau) {
-    detail::require_within("scale_invariant", "tau", tau, 1e-9, 1e18);
+  explicit scale_invariant(double tau = 10) : tau_(tau) { check("scale_invariant", tau); }
+  /// The same check, in the name of a function.
+  static void check(char const* function, double tau) {
+    detail::require_within(function, "tau", tau, 1e-9, 1e18);
   }
 
   double tau() const noexcept { return tau_; }  ///< in tokens

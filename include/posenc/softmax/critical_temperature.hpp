@@ -118,8 +118,12 @@ class half_weight_temperature {
  public:
   /// Throws std::invalid_argument unless weight is in (0, 1).
   explicit half_weight_temperature(double weight = 0.5) : odds_((1 - weight) / weight) {
-    detail::require(is_finite(weight) && weight > 0 && weight < 1,
-                    "half_weight_temperature: weight must be in (0, 1), got ", weight);
+    check("half_weight_temperature", weight);
+  }
+  /// The same check, in the name of a function.
+  static void check(char const* function, double weight) {
+    detail::require(is_finite(weight) && weight > 0 && weight < 1, function,
+                    ": weight must be in (0, 1), got ", weight);
   }
 
   /// Site 4. Throws std::invalid_argument for statistics without scores.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -90,19 +91,23 @@ class ssmax {
   /// scales: s, [heads] of one layer. biases: b, [heads].
   explicit ssmax(std::vector<double> scales, std::vector<double> biases = {})
       : scales_(std::move(scales)), biases_(std::move(biases)) {
-    detail::require(!scales_.empty(),
-                    "ssmax: there must be a scale for at least one head, got none");
+    check("ssmax", scales_, biases_);
     if (biases_.empty()) biases_ = std::vector<double>(scales_.size());
-    detail::require(biases_.size() == scales_.size(),
-                    "ssmax: there must be no biases or as many as scales, got ", biases_.size(),
-                    " biases for ", scales_.size(), " scales");
-    for (std::size_t head = 0; head < scales_.size(); ++head) {
-      auto const s = scales_[head], b = biases_[head];
-      detail::require(is_finite(s) && s > 0, "ssmax: scales must be finite and positive, got ", s,
-                      " for head ", head);
-      detail::require(is_finite(b) && s * std::log(2.0) + b > 0,
-                      "ssmax: biases must be finite and above -scale ln 2, got ", b, " for head ",
-                      head);
+  }
+  /// The same check, in the name of a function.
+  static void check(char const* function, std::span<double const> scales,
+                    std::span<double const> biases) {
+    detail::require(!scales.empty(), function,
+                    ": there must be a scale for at least one head, got none");
+    detail::require(biases.empty() || biases.size() == scales.size(), function,
+                    ": there must be no biases or as many as scales, got ", biases.size(),
+                    " biases for ", scales.size(), " scales");
+    for (std::size_t head = 0; head < scales.size(); ++head) {
+      auto const s = scales[head], b = biases.empty() ? 0 : biases[head];
+      detail::require(is_finite(s) && s > 0, function, ": scales must be finite and positive, got ",
+                      s, " for head ", head);
+      detail::require(is_finite(b) && s * std::log(2.0) + b > 0, function,
+                      ": biases must be finite and above -scale ln 2, got ", b, " for head ", head);
     }
   }
 
@@ -136,6 +141,12 @@ struct position_temperature {
     auto steps = std::floor(at / floor_scale);
     if ((steps + 1) * floor_scale <= at) ++steps;  // at / floor_scale may be a rounded product
     return 1 + scale * std::log1p(std::max(steps, 0.0));
+  }
+  /// Throws std::invalid_argument, in the name of a function, unless the numbers are as said above.
+  void check(char const* function) const {
+    detail::require_not_negative(function, "scale", scale);
+    detail::require_positive(function, "floor_scale", floor_scale);
+    detail::require(is_finite(offset), function, ": offset must be finite, got ", offset);
   }
 };
 

@@ -1,4 +1,4 @@
-// The C API: a posenc1_attention, checked but for what posenc's own attention checks.
+// A posenc1_attention, checked but for what posenc's own attention checks.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "checked.hpp"
-#include "handles.hpp"
+#include "posenc/c/detail/handles.hpp"
+#include "posenc/c/detail/views.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
@@ -19,7 +20,7 @@
 #include "posenc/softmax/critical_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
 
-namespace posenc_kernels {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
 /// What a function says of arrays with a number for each head, which `make` refuses.
 inline void check_heads(heads_name what, double const* numbers, std::size_t heads,
@@ -27,7 +28,7 @@ inline void check_heads(heads_name what, double const* numbers, std::size_t head
   if (numbers == nullptr || std::all_of(numbers, numbers + heads, is_right)) return;
   named(what, [&] { make(std::vector(numbers, numbers + heads)); });
 }
-inline bool is_number(double x) noexcept { return posenc::is_finite(x); }
+inline bool is_number(double x) noexcept { return is_finite(x); }
 
 inline void check_temperature(heads_name what, posenc1_attention const& a) {
   auto const& t = a.temperature;
@@ -45,11 +46,11 @@ inline void check_temperature(heads_name what, posenc1_attention const& a) {
                "scales and biases must be null for this rule");
   what.require(!ssmax || t.scales != nullptr, "scales must not be null for this rule");
   named(what, [&] {
-    if (rule == POSENC1_LOG_N) posenc::log_n{t.length};
-    if (rule == POSENC1_LOG_N_BY_POSITION) posenc::log_n_by_position{t.length};
-    if (rule == POSENC1_HALF_WEIGHT && !is_zero(t.scale)) posenc::half_weight_temperature{t.scale};
-    if (rule == POSENC1_CRITICAL && !is_zero(t.scale)) posenc::critical_temperature{t.scale};
-    if (position) posenc::llama4_temperature(t.scale, t.length);
+    if (rule == POSENC1_LOG_N) log_n{t.length};
+    if (rule == POSENC1_LOG_N_BY_POSITION) log_n_by_position{t.length};
+    if (rule == POSENC1_HALF_WEIGHT && !is_zero(t.scale)) half_weight_temperature{t.scale};
+    if (rule == POSENC1_CRITICAL && !is_zero(t.scale)) critical_temperature{t.scale};
+    if (position) llama4_temperature(t.scale, t.length);
     for (std::size_t head = 0; ssmax && head < a.heads; ++head) {
       auto const s = t.scales[head], b = t.biases == nullptr ? 0 : t.biases[head];
       if (!(is_number(s) && s > 0 && is_number(b) && s * std::log(2.0) + b > 0))
@@ -67,23 +68,22 @@ inline void check_profiles(heads_name what, posenc1_attention const& a) {
   if (p.profiles == nullptr)
     return what.require(p.rank == 0 && p.extent == 0 && p.query_side == nullptr,
                         "without profiles, all else must be 0 and null");
-  what.require(p.rank > 0 && p.extent > 0 && multiply(p.rank, p.extent, numbers) &&
-                   multiply(p.rank * a.heads, std::max<std::size_t>(a.query_tokens, 1), numbers) &&
-                   p.rank <= std::size_t{1} << 24,
-               "rank and extent must be positive and fit into memory, got ", p.rank, " and ",
-               p.extent);
+  what.require(
+      p.rank > 0 && p.extent > 0 && multiply(p.rank, p.extent, numbers) &&
+          multiply(p.rank * a.heads, a.query_tokens, numbers) && p.rank <= std::size_t{1} << 24,
+      "rank and extent must be positive and fit into memory, got ", p.rank, " and ", p.extent);
   what.require(p.query_side != nullptr, "query_side must not be null");
 }
 
 /// The memory of cells, which were given; strides of 0 are those of dense rows.
-inline posenc::memory_range checked(heads_name what, posenc1_cells const& cells,
-                                    posenc1_attention const& a, std::size_t query_tokens) {
+inline memory_range checked(heads_name what, posenc1_cells const& cells, posenc1_attention const& a,
+                            std::size_t query_tokens) {
   auto const type = bits_of(cells.type);
-  what.require(type <= POSENC1_CELL_BF16, "type must be one of the header, got ", type);
+  what.require(type - 1 < POSENC1_CELL_BF16, "type must be one of the header, got ", type);
   what.require(cells.heads <= 1 || cells.heads == a.heads, "heads must be 0, 1 or ", a.heads,
                ", got ", cells.heads);
   constexpr std::array<std::size_t, 6> sizes{1, 1, 4, 8, 2, 2};
-  auto const size = sizes[type];
+  auto const size = sizes[type - 1];
   bool const bits = type == POSENC1_CELL_BIT;
   require_multiples(what, "a cell", size, cells.data, cells.query_stride, cells.head_stride,
                     cells.key_stride);
@@ -91,7 +91,7 @@ inline posenc::memory_range checked(heads_name what, posenc1_cells const& cells,
                cells.key_stride);
   what.require(cells.slopes == nullptr || type >= POSENC1_CELL_F32,
                "slopes must be of numbers, got cells without");
-  check_heads(what, cells.slopes, a.heads, is_number, posenc::alibi::with_slopes);
+  check_heads(what, cells.slopes, a.heads, is_number, alibi::with_slopes);
 
   auto const times = [](std::ptrdiff_t stride, std::size_t n) {
     return static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(stride) * n);
@@ -118,35 +118,33 @@ inline posenc::memory_range checked(heads_name what, posenc1_cells const& cells,
 
 /// Whether a format has codes that can be multiplied.
 inline bool has_codes(std::uint32_t format) noexcept {
-  return format == POSENC1_FORMAT_Q8_0 || format == POSENC1_FORMAT_Q8_0_AVX2 ||
-         format == POSENC1_FORMAT_U8_PER_HEAD || format == POSENC1_FORMAT_INT8_PER_HEAD ||
-         format == POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED || format == POSENC1_FORMAT_INT8_STATIC;
+  return format == POSENC1_Q8_0 || format == POSENC1_Q8_0_AVX2 || format == POSENC1_U8_PER_HEAD ||
+         format == POSENC1_INT8_PER_HEAD || format == POSENC1_INT8_PER_HEAD_TRUNCATED ||
+         format == POSENC1_INT8_STATIC;
 }
 
 /// What no heads decide.
 inline void check_rules(char const* function, posenc1_attention const& a) {
-  using posenc::alibi, posenc::attention_sinks;
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
-  require(std::max({a.behind, a.ahead, a.chunk}) <= most, function,
-          ": behind, ahead and chunk must be below 2^63, got ", a.behind, ", ", a.ahead, " and ",
+  auto const ahead = a.ahead == POSENC1_ALL_AHEAD ? 0 : a.ahead;
+  require(std::max({a.behind, ahead, a.chunk}) <= most, function,
+          ": behind, ahead and chunk must be below 2^63, got ", a.behind, ", ", ahead, " and ",
           a.chunk);
   check_heads({function, "sinks"}, a.sinks, a.heads, is_number,
               [](auto const& logits) { attention_sinks{logits}; });
   check_heads({function, "slopes"}, a.slopes, a.heads, is_number, alibi::with_slopes);
-  if (!is_zero(a.cap)) named({function, "cap"}, [&] { posenc::soft_cap{a.cap}; });
-  if (!is_zero(a.tau)) named({function, "tau"}, [&] { posenc::scale_invariant{a.tau}; });
+  if (!is_zero(a.cap)) named({function, "cap"}, [&] { soft_cap{a.cap}; });
+  if (!is_zero(a.tau)) named({function, "tau"}, [&] { scale_invariant{a.tau}; });
   check_temperature({function, "temperature"}, a);
   if (auto const* const b = a.key_bias; b != nullptr) {
-    auto const kv_heads = a.kv_heads == 0 ? a.heads : a.kv_heads;
-    require(b->heads == a.heads && b->kv_heads == kv_heads && b->head_dim == a.head_dim, function,
-            ": key_bias must be of ", a.heads, " heads over ", kv_heads, " of ", a.head_dim,
+    require(b->heads == a.heads && b->kv_heads == a.kv_heads && b->head_dim == a.head_dim, function,
+            ": key_bias must be of ", a.heads, " heads over ", a.kv_heads, " of ", a.head_dim,
             " dims, got ", b->heads, " over ", b->kv_heads, " of ", b->head_dim);
   }
   check_profiles({function, "profiles"}, a);
-  bool const k = a.key_cache.data != nullptr && has_codes(bits_of(a.key_cache.format)),
-             v = a.value_cache.data != nullptr && has_codes(bits_of(a.value_cache.format));
-  require(a.dot_products == 0 || k || v || a.tokens == 0, function,
-          ": dot_products must be of int8_per_head, int8_static, u8_per_head or q8_0");
+  require(a.dot_products == 0 || has_codes(bits_of(a.keys.format)) ||
+              has_codes(bits_of(a.values.format)) || a.tokens == 0,
+          function, ": dot_products must be of int8_per_head, int8_static, u8_per_head or q8_0");
 }
 
-}  // namespace posenc_kernels
+}}}  // namespace c

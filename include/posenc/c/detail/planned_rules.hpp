@@ -1,5 +1,4 @@
-// The rules of a plan of attention, which are known at run time, compiled for each instruction set.
-// (Included by set_attention.hpp alone.)
+// The rules of a plan of attention, which are known at run time.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +11,8 @@
 
 #include "posenc/attention/given_mask.hpp"
 #include "posenc/attention/mask.hpp"
+#include "posenc/c/detail/plans.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/score/key_bias.hpp"
@@ -22,13 +23,11 @@
 #include "posenc/softmax/critical_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
-#include "set.hpp"
 
-namespace posenc_kernels {
-namespace {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {
 
 /// Cells of a plan, from its first head on. They were checked.
-inline posenc::given_mask cells_of(posenc1_cells const& cells, attention_plan const& plan) {
+inline given_mask cells_of(posenc1_cells const& cells, attention_plan const& plan) {
   auto const tokens = plan.given->tokens, heads = plan.kv_heads * plan.group;
   bool const shared = cells.heads <= 1;
   auto const make = [&]<class T>(T const*, std::ptrdiff_t size) {
@@ -42,11 +41,11 @@ inline posenc::given_mask cells_of(posenc1_cells const& cells, attention_plan co
     auto const head = cells.head_stride == 0 ? rows * query : cells.head_stride;
     auto const* const data = static_cast<std::byte const*>(cells.data) +
                              (shared ? 0 : static_cast<std::ptrdiff_t>(plan.first_head()) * head);
-    posenc::given_mask::shape const shape{plan.query_tokens, shared ? 1 : heads, tokens};
+    given_mask::shape const shape{plan.query_tokens, shared ? 1 : heads, tokens};
     auto const per_query = cells.one_row != 0 ? 0 : query, per_head = shared ? 0 : head;
-    if (size == 0) return posenc::given_mask::bits(data, shape, {per_query, per_head});
-    return posenc::given_mask(reinterpret_cast<T const*>(data), shape,
-                              {per_query / size, per_head / size, key / size});
+    if (size == 0) return given_mask::bits(data, shape, {per_query, per_head});
+    return given_mask(reinterpret_cast<T const*>(data), shape,
+                      {per_query / size, per_head / size, key / size});
   };
   auto const made = [&] {
     switch (cells.type) {
@@ -57,9 +56,9 @@ inline posenc::given_mask cells_of(posenc1_cells const& cells, attention_plan co
       case POSENC1_CELL_F64:
         return make(static_cast<double const*>(nullptr), 8);
       case POSENC1_CELL_F16:
-        return make(static_cast<posenc::half const*>(nullptr), 2);
+        return make(static_cast<half const*>(nullptr), 2);
       case POSENC1_CELL_BF16:
-        return make(static_cast<posenc::bfloat16 const*>(nullptr), 2);
+        return make(static_cast<bfloat16 const*>(nullptr), 2);
       default:
         return make(static_cast<unsigned char const*>(nullptr), 1);
     }
@@ -70,41 +69,41 @@ inline posenc::given_mask cells_of(posenc1_cells const& cells, attention_plan co
 
 /// A key bias, in one layout, and what it is made of.
 struct layout_key_bias {
-  std::optional<posenc::key_bias<posenc::halves>> in_halves;
-  std::optional<posenc::key_bias<posenc::interleaved>> is_interleaved;
+  std::optional<key_bias<halves>> in_halves;
+  std::optional<key_bias<interleaved>> is_interleaved;
   key_bias_settings of;  ///< but for its pointers
-  posenc::frequencies f;
-  std::optional<posenc::pair_axes> axes;
+  frequencies f;
+  std::optional<pair_axes> axes;
   std::vector<float> bias;
 
   /// sequence: nothing, or positions and delta.
   key_bias_of_set* made(auto const&... sequence) && {
-    auto const block = of.first_dim == POSENC1_LAST_DIMS ? posenc::rotary_block::last()
-                                                         : posenc::rotary_block::from(of.first_dim);
+    auto const block =
+        of.first_dim == POSENC1_LAST_DIMS ? rotary_block::last() : rotary_block::from(of.first_dim);
     auto const make = [&](auto& to) {
       to.emplace(bias, of.kv_heads, of.heads, f, sequence..., block);
       if (of.hadamard != 0)
         to = to->of_transformed(of.hadamard == POSENC1_LARGEST_BLOCK ? 0 : of.hadamard);
     };
-    of.layout == POSENC1_HALVES ? make(in_halves) : make(is_interleaved);
+    of.layout == 0 ? make(in_halves) : make(is_interleaved);
     return reinterpret_cast<key_bias_of_set*>(new layout_key_bias(std::move(*this)));
   }
 };
 
-key_bias_of_set* make_key_bias(key_bias_settings const& s) {
+inline key_bias_of_set* make_key_bias(key_bias_settings const& s) {
   return layout_key_bias{
       {}, {}, s, frequencies_of(s.f), axes_of(s.f), {s.bias, s.bias + s.kv_heads * s.head_dim}}
       .made();
 }
-key_bias_of_set* key_bias_at(key_bias_of_set const& bias, std::int64_t const* positions,
-                             std::size_t tokens, std::int64_t delta) {
+inline key_bias_of_set* key_bias_at(key_bias_of_set const& bias, std::int64_t const* positions,
+                                    std::size_t tokens, std::int64_t delta) {
   auto const& b = reinterpret_cast<layout_key_bias const&>(bias);
-  posenc::detail::require(b.axes.has_value(), "f must be on axes, got one axis");
+  require(b.axes.has_value(), "f must be on axes, got one axis");
   auto const axes = b.axes->axes();
   return layout_key_bias{{}, {}, b.of, b.f, b.axes, b.bias}.made(
-      *b.axes, posenc::axis_positions<>(axes, std::span(positions, axes * tokens)), delta);
+      *b.axes, axis_positions<>(axes, std::span(positions, axes * tokens)), delta);
 }
-void destroy_key_bias(key_bias_of_set* bias) noexcept {
+inline void destroy_key_bias(key_bias_of_set* bias) noexcept {
   delete reinterpret_cast<layout_key_bias*>(bias);
 }
 
@@ -127,8 +126,9 @@ class run_time_rules {
     auto const limit = [](std::size_t positions) {
       return positions == 0 ? posenc::mask::any : static_cast<std::int64_t>(positions) - 1;
     };
-    auto seen =
-        posenc::mask::window(limit(given_.behind), given_.causal != 0 ? 0 : limit(given_.ahead));
+    auto const ahead = given_.ahead == POSENC1_ALL_AHEAD ? posenc::mask::any
+                                                         : static_cast<std::int64_t>(given_.ahead);
+    auto seen = posenc::mask::window(limit(given_.behind), ahead);
     if (given_.chunk != 0)
       seen = seen & posenc::mask::chunked(static_cast<std::int64_t>(given_.chunk));
     return cells_ ? seen & posenc::mask::given(*cells_) : seen;
@@ -136,51 +136,49 @@ class run_time_rules {
 
   /// Site 3.
   template <class T>
-  void adjust_scores(posenc::score_row<T> const& row) const {
+  void adjust_scores(score_row<T> const& row) const {
     auto of_all = row;
     of_all.head += first_head_;
     if (given_.key_bias != nullptr) {
       auto const& b = *reinterpret_cast<layout_key_bias const*>(given_.key_bias->bias);
       b.in_halves ? b.in_halves->adjust_scores(of_all) : b.is_interleaved->adjust_scores(of_all);
     }
-    if (given_.tau > 0) posenc::scale_invariant(given_.tau).adjust_scores(row);
+    if (given_.tau > 0) scale_invariant(given_.tau).adjust_scores(row);
     if (auto const& p = given_.profiles; p.profiles != nullptr) {
       of_all.query_side = {p.query_side + (row.query_index * given_.heads + of_all.head) * p.rank,
                            p.rank};
-      posenc::detail::add_profile(std::span(p.profiles, p.rank * p.extent), p.rank, of_all);
+      add_profile(std::span(p.profiles, p.rank * p.extent), p.rank, of_all);
     }
     if (bias_)
       bias_->apply(row.query_index, row.head,
                    {row.first_key_index, row.first_key_index + row.scores.size()}, row.scores);
     if (given_.slopes != nullptr)
-      posenc::detail::add_bias(
-          row, [slope = given_.slopes[first_head_ + row.head], &row](std::int64_t key) {
-            auto const distance = posenc::distance_between(row.query_position, key);
-            return -slope * std::abs(static_cast<double>(distance));
-          });
-    if (given_.cap > 0) posenc::soft_cap(given_.cap).adjust_scores(row);
+      add_bias(row, [slope = given_.slopes[first_head_ + row.head], &row](std::int64_t key) {
+        auto const distance = distance_between(row.query_position, key);
+        return -slope * std::abs(static_cast<double>(distance));
+      });
+    if (given_.cap > 0) soft_cap(given_.cap).adjust_scores(row);
   }
 
   /// Site 4.
   bool changes_temperature() const noexcept {
     return given_.temperature.rule != POSENC1_NO_TEMPERATURE;
   }
-  double inverse_temperature(posenc::row_statistics const& row) const {
+  double inverse_temperature(row_statistics const& row) const {
     auto const& t = given_.temperature;
     switch (t.rule) {
       case POSENC1_LOG_N:
-        return posenc::log_n(t.length).inverse_temperature(row);
+        return log_n(t.length).inverse_temperature(row);
       case POSENC1_LOG_N_BY_POSITION:
-        return posenc::log_n_by_position(t.length).inverse_temperature(row);
+        return log_n_by_position(t.length).inverse_temperature(row);
       case POSENC1_BY_POSITION:
-        return posenc::position_temperature{t.scale, t.length, t.offset}.inverse_temperature(row);
+        return position_temperature{t.scale, t.length, t.offset}.inverse_temperature(row);
       case POSENC1_ADAPTIVE:
-        return posenc::adaptive_temperature().inverse_temperature(row);
+        return adaptive_temperature().inverse_temperature(row);
       case POSENC1_HALF_WEIGHT:
-        return posenc::half_weight_temperature(t.scale > 0 ? t.scale : 0.5)
-            .inverse_temperature(row);
+        return half_weight_temperature(t.scale > 0 ? t.scale : 0.5).inverse_temperature(row);
       case POSENC1_CRITICAL:
-        return posenc::critical_temperature(t.scale > 0 ? t.scale : 2).inverse_temperature(row);
+        return critical_temperature(t.scale > 0 ? t.scale : 2).inverse_temperature(row);
       case POSENC1_SSMAX: {
         if (row.keys < 2) return 1;
         auto const head = first_head_ + row.head;
@@ -192,7 +190,7 @@ class run_time_rules {
     }
   }
   double sink(std::size_t head) const noexcept {
-    return given_.sinks == nullptr ? posenc::no_sink : given_.sinks[first_head_ + head];
+    return given_.sinks == nullptr ? no_sink : given_.sinks[first_head_ + head];
   }
   bool adjusts_whole_rows() const noexcept { return false; }
 
@@ -200,8 +198,7 @@ class run_time_rules {
   posenc1_attention const& given_;
   std::size_t first_head_;
   bool has_mask_ = false;
-  std::optional<posenc::given_mask> bias_, cells_;
+  std::optional<given_mask> bias_, cells_;
 };
 
-}  // namespace
-}  // namespace posenc_kernels
+}}}  // namespace c_set
