@@ -242,7 +242,7 @@ class Caches(unittest.TestCase):
                   "int8_per_head": 0.02, "int8_per_head_truncated": 0.04, "int8_static": 0.02, "e4m3": 0.3,
                   "e4m3_truncated": 0.6, "deepseek_v4": 0.3, "deepseek_v4_cpu": 0.3, "q4_0": 0.51, "int4_per_head": 0.5,
                   "int4_static": 0.51}
-        self.assertEqual(set(bounds), set(posenc._FORMATS))
+        self.assertEqual({*bounds, "f64"}, set(posenc._FORMATS))
         normed = q / numpy.sqrt((q.astype(numpy.float64) ** 2).mean(axis=-1, keepdims=True) + 1e-6) * weight
         for format, bound in bounds.items():
             with self.subTest(format):
@@ -312,12 +312,11 @@ class Caches(unittest.TestCase):
         rows, x, cache = f.rows([0, 1]), numpy.zeros((2, 1, 64), numpy.float32), posenc.Cache("f32", 1, 2, 1, 64)
         for sentence, wrong in {
             "type must not be given without an array as source, or uint16 as out, got 'bf16'": lambda: posenc.StepHeads(cache, type="bf16"),
-            "layout must not be given without an array": lambda: posenc.StepHeads(cache, layout="halves"),
             "source_slots must not be given without a Cache": lambda: posenc.StepHeads(x, source_slots=[0, 1]),
             "slots must not be given without cache, got .0, 1.": lambda: posenc.StepHeads(x, slots=[0, 1]),
-            "out_layout must not be given without out": lambda: posenc.StepHeads(x, out_layout="halves"),
+            "out_layout must not be given without out or cache": lambda: posenc.StepHeads(x, out_layout="halves"),
             "rows must not be given without queries or keys": lambda: posenc.write_step(rows, values=posenc.StepHeads(x)),
-            "first_dim must be 0 for values": lambda: posenc.write_step(values=posenc.StepHeads(x, first_dim=2)),
+            "values: first_dim must be 0 for heads that do not rotate": lambda: posenc.write_step(values=posenc.StepHeads(x, first_dim=2)),
             **{f"keys: {sentence}": lambda given=given: posenc.write_step(rows, keys=posenc.StepHeads(x, **given))
                for sentence, given in (("eps of the norm must be given", {"norm": "l2"}),
                                        ("eps of .* must be given", {"after": True}),
@@ -346,7 +345,8 @@ class Caches(unittest.TestCase):
             "memory must be a contiguous array of uint8 .2, 136.": lambda: posenc.Cache("q8_0", 2, 2, 1, 64, memory=x),
             "pages must be an integer in": lambda: posenc.Cache("q8_0", -1, 2, 1, 64),
             "scale must be 0 for this format": lambda: posenc.read_cache(posenc.Cache("q8_0", 1, 1, 1, 64, scale=2)),
-            "same tokens, got .2, 3.": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=heads),
+            "one row for each of 2 tokens.* got 3": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=heads),
+            "queries, keys must have the same tokens, got .2, 1.": lambda: posenc.write_step(rows, queries=heads, keys=posenc.StepHeads(x[:1])),
             "rows must be float32": lambda: posenc.write_step(keys=heads),
             "keys must be of type StepHeads, got float32 .2, 1, 64.": lambda: posenc.write_step(rows, keys=x),
             "norm must be one of": lambda: posenc.StepHeads(x, norm="l3"),
@@ -356,7 +356,7 @@ class Caches(unittest.TestCase):
             "alike, keys with the 32 dims": lambda: posenc.attend(x[0][:, :32], cache, cache),
             "queries must be an array": lambda: posenc.attend(x[0, 0], cache, cache),
             "kv_heads must divide heads, got 2 kv heads for 1 heads": lambda: posenc.attend(x[0], posenc.Cache("f32", 1, 1, 2, 64), posenc.Cache("f32", 1, 1, 2, 64)),
-            "caches are floats": lambda: posenc.attend(x[0].astype(numpy.float64), cache, cache),
+            "doubles alone or not at all": lambda: posenc.attend(x[0].astype(numpy.float64), cache, cache),
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
                 wrong()
@@ -503,8 +503,8 @@ class Sizes(unittest.TestCase):
             "pairs must be positive.*, got 0": lambda: posenc.rotate(q.copy(), numpy.empty((3, 2, 0), numpy.float32)),
             "pairs must be positive": lambda: posenc.write_step(numpy.empty((3, 2, 0), numpy.float32), keys=posenc.StepHeads(q)),
             "rows must be .tokens, 2, pairs|one row for each of 3": lambda: posenc.rotate(q.copy(), f.rows([])),
-            "the same tokens, got .0, 3.": lambda: posenc.write_step(f.rows([]), keys=posenc.StepHeads(q)),
-            "keys: heads must be positive where there is data, got 0": lambda: posenc.write_step(
+            "one row for each of 3 tokens, or of 1 times as many, got 0": lambda: posenc.write_step(f.rows([]), keys=posenc.StepHeads(q)),
+            "keys: heads must be positive, got 0": lambda: posenc.write_step(
                 f.rows([1, 2, 3]), keys=posenc.StepHeads(q[:, :0])),
             "got .0, 4, 32.": lambda: posenc.StepHeads(q, cache=cache, slots=[]),
             "keys: head_dim must be positive": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=posenc.StepHeads(q[..., :0])),
@@ -581,7 +581,7 @@ class Fixed(unittest.TestCase):
         f = posenc.frequencies(MODELS / "qwen2-vl-7b.json")
         for thing, names in (
                 (f, [name[1:] for name in vars(f) if name not in ("_handle", "_makers", "_pairs")]),
-                (posenc.Cache("f32", 1, 3, 4, 32), ("format", "pages", "page_tokens", "heads", "head_dim", "layout", "scale", "inverse")),
+                (posenc.Cache("f32", 1, 3, 4, 32), ("format", "pages", "page_tokens", "heads", "head_dim", "scale", "inverse")),
                 (posenc.StepHeads(self.x), ("tokens",)), (posenc.Cells(self.x), ("array", "bits", "slopes"))):
             for name in names:
                 with self.subTest(name):
@@ -777,7 +777,7 @@ class Arguments(unittest.TestCase):
         self.flags = [(attend, name) for name in ("causal", "dot_products", "log_sum_exp", "scores", "weights")] + [
             (lambda **given: step(eps=1, weight=x(32), **given), name) for name in ("after", "plus_one")] + [
             (make(posenc.Cells, numpy.ones((3, 2), numpy.uint8)), "bits")]
-        self.reals = [(attend, "scale"), (attend, "cap"), (attend, "tau"), (make(posenc.rotate, q.copy(), rows), "eps"),
+        self.reals = [(attend, "scale"), (attend, "factor"), (attend, "cap"), (attend, "tau"), (make(posenc.rotate, q.copy(), rows), "eps"),
                       (make(posenc.rotate, q.copy(), rows), "scale"), (step, "eps"), (step, "scale"),
                       (make(cache, format="e4m3"), "scale"), (make(cache, format="e4m3"), "inverse"),
                       (of_temperature("log_n"), "length of temperature"),
@@ -791,8 +791,8 @@ class Arguments(unittest.TestCase):
             (make(posenc.KeyBias, f, x(2, 32)), "heads"), (make(posenc.KeyBias, f, x(2, 32), 4), "first_dim"), (at, "delta"),
             (make(posenc.format_bytes, "f32"), "head_dim"), (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "layer"),
             (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "length")]
-        self.names = [(attend, "layout"), (rotate_dim, "layout"), (step, "layout"), (lambda **given: step(out=x(3, 4, 32), **given), "out_layout"),
-                      (step, "norm"), (step, "eps_place"), (step, "rounding"), (cache, "format"), (cache, "layout"),
+        self.names = [(rotate_dim, "layout"), (step, "layout"), (lambda **given: step(out=x(3, 4, 32), **given), "out_layout"),
+                      (step, "norm"), (step, "eps_place"), (step, "rounding"), (cache, "format"),
                       (make(posenc.KeyBias, f, x(2, 32), 4), "layout"), (of_temperature("ssmax"), "rule"),
                       (make(f.on_axes, numbers=[16]), "axes"), (make(posenc.frequencies, base=100, rotary_dim=8), "rule"),
                       (attend, "type"), (rotate_dim, "type"), (make(posenc.hadamard, q.copy()), "type"), (step, "type"),
