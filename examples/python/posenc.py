@@ -49,10 +49,10 @@ class Error(ValueError):
 # ---- The C API
 
 _LAYOUTS = {"halves": 1, "interleaved": 2}
-_FORMATS = {name: number for number, name in enumerate((
-    "f32", "f64", "f16", "bf16", "u8_per_head", "q8_0", "q8_0_avx2", "int8_per_head", "int8_per_head_truncated",
-    "int8_static", "e4m3", "e4m3_truncated", "deepseek_v4", "deepseek_v4_cpu", "q4_0", "int4_per_head", "int4_static"), 1)}
 _TYPES = {None: None, "f32": 1, "f64": 2, "f16": 3, "bf16": 4}
+_FORMATS = {"f32": 1, "f16": 3, "bf16": 4, "u8_per_head": 5, "q8_0": 6, "q8_0_avx2": 7, "int8_per_head": 8,
+            "int8_per_head_truncated": 9, "int8_static": 10, "e4m3": 11, "e4m3_truncated": 12, "deepseek_v4": 13,
+            "deepseek_v4_cpu": 14, "q4_0": 15, "int4_per_head": 16, "int4_static": 17}
 _TYPE_OF = {numpy.dtype(numpy.float32): 1, numpy.dtype(numpy.float64): 2, numpy.dtype(numpy.float16): 3}
 _UINT16, _INT64 = numpy.dtype(numpy.uint16), numpy.dtype(numpy.int64)
 _REALS = {1: numpy.dtype(numpy.float32), 2: numpy.dtype(numpy.float64)}
@@ -67,76 +67,36 @@ _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_po
 _BOTH_WAYS = None, "image", "image_within_window", "prefix"
 _UNROTATED = 3
 _LAST_DIMS = _ALL_AHEAD = _LARGEST_BLOCK = ctypes.c_size_t(-1).value
-_size, _pointer, _double, _int, _stride = (
-    ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double, ctypes.c_int, ctypes.c_ssize_t)
+_size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
 
-class _Parameter(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("number", _double),
-                ("list", ctypes.POINTER(_double)), ("count", _size)]
-
-
-class _Layer(ctypes.Structure):
-    _fields_ = [("layout", _int), ("first_dim", _size), ("rotary_dim", _size), ("head_dim", _size), ("behind", _size),
-                ("ahead", _size), ("chunk", _size), ("factor", _double), ("cap", _double), ("sinks", _int),
-                ("depends_on_length", _int), ("both_ways", _int), ("key_bias_is_separable", _int)]
-
-
-class _Heads(ctypes.Structure):
-    _fields_ = [("data", _pointer), ("format", _int), ("page_stride", _stride), ("token_stride", _stride),
-                ("head_stride", _stride), ("slots", _pointer), ("pages", _size), ("page_tokens", _size),
-                ("scales", _pointer), ("scales_page_stride", _stride), ("scales_token_stride", _stride),
-                ("scales_head_stride", _stride), ("scale", _double), ("inverse", _double)]
-
-
-class _Rows(ctypes.Structure):
-    _fields_ = [("cos_sin", _pointer), ("tokens", _size), ("batches", _size), ("rows", _size), ("pairs", _size),
-                ("maker", _pointer)]
-
-
-class _Norm(ctypes.Structure):
-    _fields_ = [("eps", _double), ("kind", _int), ("place", _int), ("eps_place", _int), ("weight", _pointer),
-                ("weight_format", _int), ("plus_one", _int)]
-
-
-class _Operand(ctypes.Structure):
-    _fields_ = [("from_", _Heads), ("to", _Heads), ("also_to", _Heads), ("heads", _size), ("head_dim", _size),
-                ("layout", _int), ("to_layout", _int), ("first_dim", _size), ("norm", _Norm), ("factor", _double),
-                ("rounding", ctypes.c_uint), ("rounded_to", _int), ("hadamard", _size), ("from_hadamard", _size)]
-
-
-class _Cells(ctypes.Structure):
-    _fields_ = [("data", _pointer), ("type", _int), ("one_row", _int), ("heads", _size), ("query_stride", _stride),
-                ("head_stride", _stride), ("key_stride", _stride), ("slopes", _pointer)]
-
-
-class _Temperature(ctypes.Structure):
-    _fields_ = [("rule", _int), ("length", _double), ("scale", _double), ("offset", _double), ("scales", _pointer),
-                ("biases", _pointer)]
-
-
-class _Profiles(ctypes.Structure):
-    _fields_ = [("profiles", _pointer), ("rank", _size), ("extent", _size), ("query_side", _pointer)]
-
-
-class _Attention(ctypes.Structure):
-    _fields_ = [("queries", _Heads), ("outputs", _Heads), ("keys", _Heads), ("values", _Heads), ("tokens", _size),
-                ("query_tokens", _size), ("heads", _size), ("kv_heads", _size), ("head_dim", _size), ("value_dim", _size),
-                ("scale", _double), ("factor", _double), ("sinks", _pointer), ("memory", _pointer), ("memory_bytes", _size),
-                ("query_positions", _pointer), ("key_positions", _pointer), ("behind", _size), ("ahead", _size),
-                ("chunk", _size), ("dot_products", _int), ("mask", _Cells), ("bias", _Cells), ("slopes", _pointer),
-                ("cap", _double), ("temperature", _Temperature), ("log_sum_exp", _pointer), ("scores", _pointer),
-                ("weights", _pointer), ("key_bias", _pointer), ("profiles", _Profiles), ("tau", _double)]
+def _struct(fields, **structs):
+    """As posenc.h has it: types, each with the names of its fields."""
+    types = {"p": _pointer, "n": _size, "z": ctypes.c_ssize_t, "i": ctypes.c_int, "d": _double, **structs}
+    declared = [(name, types[of]) for of, *names in map(str.split, fields.split(",")) for name in names]
+    return type("struct", (ctypes.Structure,), {"_fields_": declared})
 
 
 _barrier = ctypes.CFUNCTYPE(None, _pointer)
 _NO_BARRIER = _barrier()
-
-
-class _Worker(ctypes.Structure):
-    _fields_ = [("index", _size), ("count", _size), ("barrier", _barrier),
-                ("barrier_argument", _pointer), ("memory", _pointer), ("memory_bytes", _size)]
-
+_Parameter = _struct("name name, d number, list list, n count", name=ctypes.c_char_p, list=ctypes.POINTER(_double))
+_Layer = _struct("i layout, n first_dim rotary_dim head_dim behind ahead chunk, d factor cap, "
+                 "i sinks depends_on_length both_ways key_bias_is_separable")
+_Heads = _struct("p data, i format, z page_stride token_stride head_stride, p slots, n pages page_tokens, p scales, "
+                 "z scales_page_stride scales_token_stride scales_head_stride, d scale inverse")
+_Rows = _struct("p cos_sin, n tokens batches rows pairs, p maker")
+_Norm = _struct("d eps, i kind place eps_place, p weight, i weight_format plus_one")
+_Operand = _struct("heads from_ to also_to, n heads head_dim, i layout to_layout, n first_dim, norm norm, d factor, "
+                   "i rounding rounded_to, n hadamard from_hadamard", heads=_Heads, norm=_Norm)
+_Cells = _struct("p data, i type one_row, n heads, z query_stride head_stride key_stride, p slopes")
+_Temperature = _struct("i rule, d length scale offset, p scales biases")
+_Profiles = _struct("p profiles, n rank extent, p query_side")
+_Attention = _struct(
+    "heads queries outputs keys values, n tokens query_tokens heads kv_heads head_dim value_dim, d scale factor, "
+    "p sinks memory, n memory_bytes, p query_positions key_positions, n behind ahead chunk, i dot_products, "
+    "cells mask bias, p slopes, d cap, temperature temperature, p log_sum_exp scores weights key_bias, "
+    "profiles profiles, d tau", heads=_Heads, cells=_Cells, temperature=_Temperature, profiles=_Profiles)
+_Worker = _struct("n index count, barrier barrier, p barrier_argument memory, n memory_bytes", barrier=_barrier)
 
 _loading, _loaded = threading.Lock(), None
 
@@ -369,8 +329,8 @@ def _data(array):
 
 def _numbers(where, name, values, shape, dtype=numpy.float64):
     """Real numbers of a shape, in which a name stands for any size; None: there are none."""
-    if values is None:
-        return None
+    if values is None or (values.__class__ is numpy.ndarray and values.dtype == dtype and values.shape == shape):
+        return None if values is None else _for_c(values, dtype)
     given = _array(where, name, values)
     if given.dtype.kind not in "iuf" or given.ndim != len(shape) or any(
             n != wanted for n, wanted in zip(given.shape, shape) if not isinstance(wanted, str)):
@@ -432,13 +392,11 @@ def _owner(array):
 
 def _require_apart(where, written, read):
     """C does not look whether rows, slots, weights and the like lie in what it writes. read: names and arrays."""
-    owners = {id(_owner(to)) for to in written}
-    known = id(None) not in owners
+    owners = [_owner(to) for to in written]
     for name, array in read:
-        if array is None or (known and (owner := _owner(array)) is not None and id(owner) not in owners):
-            continue
-        for to in written:
-            if numpy.may_share_memory(to, array, 10**6):
+        owner = _owner(array)
+        for to, of in zip(written, owners):
+            if (of is owner or of is None or owner is None) and numpy.may_share_memory(to, array, 10**6):
                 raise Error(f"posenc: {where}: {name} must not overlap what is written")
 
 
@@ -484,10 +442,10 @@ class Frequencies:
     # Of an array a view, whose shape and type are its own.
     inv_freq = property(lambda self: self._inv_freq.view())
     axis_of_pair = property(lambda self: None if self._axis_of_pair is None else self._axis_of_pair.view())
-    attention_factor, axes, layout, first_dim, head_dim, softmax_factor, window, ahead, chunk, cap, sinks, both_ways, \
-        key_bias_is_separable = map(_fixed, (
-            "attention_factor", "axes", "layout", "first_dim", "head_dim", "softmax_factor", "window", "ahead", "chunk",
-            "cap", "sinks", "both_ways", "key_bias_is_separable"))
+    attention_factor, axes, layout, first_dim, head_dim, softmax_factor = map(_fixed, (
+        "attention_factor", "axes", "layout", "first_dim", "head_dim", "softmax_factor"))
+    window, ahead, chunk, cap, sinks, both_ways, key_bias_is_separable = map(_fixed, (
+        "window", "ahead", "chunk", "cap", "sinks", "both_ways", "key_bias_is_separable"))
 
     def __del__(self):
         for maker in getattr(self, "_makers", {}).values():
@@ -642,13 +600,13 @@ def _heads(h, where, name, array, type, *others):
     shape, strides = array.shape, array.strides
     if len(shape) == 3:
         shape, strides = (1, *shape), (0, *strides)
-    batches, tokens, heads, head_dim = shape
-    page, token, head, dim = strides
-    if head_dim > 1 and dim != array.itemsize and array.size:
-        raise Error(f"posenc: {where}: the dims of a head must be contiguous in {name}")
     h.data, h.format = _data(array), format
-    for axis, count, field in (0, batches, "page_stride"), (1, tokens, "token_stride"), (2, heads, "head_stride"):
-        if count > 1 and array.size:
+    if 0 in shape:
+        return shape
+    if shape[3] > 1 and strides[3] != array.itemsize:
+        raise Error(f"posenc: {where}: the dims of a head must be contiguous in {name}")
+    for axis, field in enumerate(("page_stride", "token_stride", "head_stride")):
+        if shape[axis] > 1:
             if strides[axis] == 0:
                 raise Error(f"posenc: {where}: {name} must not repeat memory along axis {axis - (array.ndim == 3)}")
             setattr(h, field, strides[axis])
@@ -670,7 +628,7 @@ class Cache:
     scales, as format_bytes says. Token t of a call is in slot slots[t] = page x page_tokens + token
     within the page; without slots, a call has all tokens of the cache.
 
-    format: f32, f64, f16, bf16, u8_per_head, q8_0, q8_0_avx2, int8_per_head, int8_per_head_truncated,
+    format: f32, f16, bf16, u8_per_head, q8_0, q8_0_avx2, int8_per_head, int8_per_head_truncated,
     int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu, q4_0, int4_per_head,
     int4_static. scale: what codes are multiplied by, of int8_static and int4_static, which need one,
     and of e4m3 (0: 1). inverse: what numbers are multiplied by, of e4m3 (0: 1 / scale)."""
@@ -784,8 +742,9 @@ class StepHeads:
             c.to_layout = _named(where, "out_layout", _LAYOUTS, out_layout)
         if not (eps is _OFF and weight is None and norm is _RMS and after is plus_one is False and eps_place is _INSIDE):
             of = c.norm
-            of.eps, of.kind, of.place = _real(where, "eps", eps), _named(where, "norm", _NORMS, norm), _flag(where, "after", after)
-            of.eps_place, of.plus_one = _named(where, "eps_place", _EPS_PLACES, eps_place), _flag(where, "plus_one", plus_one)
+            of.eps = _real(where, "eps", eps)
+            of.kind, of.eps_place = _named(where, "norm", _NORMS, norm), _named(where, "eps_place", _EPS_PLACES, eps_place)
+            of.place, of.plus_one = _flag(where, "after", after), _flag(where, "plus_one", plus_one)
             if weight is not None:
                 of.weight_format = 2 if from_.format == 2 else 1
                 weight = _numbers(where, "weight", weight, shape[3:], _REALS[of.weight_format])
@@ -812,13 +771,13 @@ class StepHeads:
                 h.data, self._caches[i] = _data(given), (cache, h, writes, given)
 
 
-def _run(where, rows, sets, rotate=True, run=True):
+def _run(where, rows, sets, run=True):
     """The one call of C, of (name, StepHeads, whether they rotate) each."""
     shape, written, read, rotates = sets[0][1]._shape[:2], [], [], False
     for _, one, turns in sets:
         if one._shape[:2] != shape:
             raise Error(f"posenc: {where}: {', '.join(name for name, *_ in sets)} must have the same tokens, got "
-                        f"{[list(one._shape[:2]) if one._shape[0] > 1 else one.tokens for _, one, _ in sets]}")
+                        f"{' and '.join(f'{of._shape[0]} x {of._shape[1]}' for _, of, _ in sets)}")
         one._c.layout = one._layout if turns else _UNROTATED
         rotates = rotates or turns
         read += one._read
@@ -836,8 +795,7 @@ def _run(where, rows, sets, rotate=True, run=True):
         read.append(("rows", rows))
     elif rows is not None:
         raise Error(f"posenc: {where}: rows must not be given without queries or keys")
-    if len(read) != 1 or (owner := _owner(written[0])) is None or (of := _owner(read[0][1])) is None or of is owner:
-        _require_apart(where, written, read)
+    _require_apart(where, written, read)
     if not tokens * batches or not run:
         return
     operands = sets[0][1]._c if len(sets) == 1 else (_Operand * len(sets))(*(one._c for _, one, _ in sets))
@@ -853,10 +811,11 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
 
     layout: halves, where dim i is a pair with i + pairs, or interleaved, 2i with 2i + 1. first_dim:
     where the 2 x pairs rotated dims begin, from the end if negative. eps, weight [head_dim]: an RMS
-    norm before the rotation (eps of 0: none). scale: on heads after it (0: none)."""
+    norm before the rotation (eps of 0: none). scale: on heads after it (0: none). A Cache too: all its
+    tokens rotate where they lie."""
     heads = StepHeads(array, type=type, layout=layout, first_dim=first_dim, out=out, eps=eps, weight=weight, scale=scale,
                       _called=("rotate", "array"))
-    _run("rotate", rows, (("array", heads, True),), run=array.size)
+    _run("rotate", rows, (("array", heads, True),), run=0 not in heads._shape)
     return array if out is None else out
 
 
@@ -873,13 +832,16 @@ def write_step(rows=None, *, queries=None, keys=None, values=None):
 
 
 def read_cache(cache, slots=None):
-    """The heads of a Cache as float32 [tokens, heads, head_dim] (float64 of f64), by slots [tokens], or
-    all tokens; 0 where a slot is negative."""
-    where = "read_cache"
+    """The heads of a Cache as float32 [tokens, heads, head_dim], by slots [tokens], or all tokens; 0 where
+    a slot is negative."""
+    where, c = "read_cache", _Operand()
     slots = _of(where, "cache", Cache, cache)._slots(where, "slots", slots, None)
-    result = numpy.zeros((len(slots), cache.heads, cache.head_dim), numpy.float64 if cache.format == "f64" else numpy.float32)
-    heads = StepHeads(cache, source_slots=slots, out=result, _called=(where, "cache"))
-    _run(where, None, (("cache", heads, False),), run=result.size)
+    memory, result = cache._view(c.from_, where), numpy.zeros((len(slots), cache._heads, cache._head_dim), numpy.float32)
+    c.from_.slots, c.to.data, c.to.format, c.layout = _data(slots), _data(result), _TYPES["f32"], _UNROTATED
+    tokens, c.heads, c.head_dim = result.shape
+    if result.size and _library().posenc1_rotate(_Rows(None, tokens), c, 1, 0, 1) != 0:
+        raise _last_error(where, ("cache",))
+    del memory
     return result
 
 
@@ -915,10 +877,8 @@ class Cells:
     // 8], as numpy.packbits(shown, axis=-1, bitorder="little") makes them. slopes: of each head, on
     numbers."""
 
-    def __init__(self, array, *, bits=False, slopes=None, type=None):
-        self._set("Cells", "array", array, bits, slopes, type)
-
-    def _set(self, where, called, array, bits=False, slopes=None, type=None):
+    def __init__(self, array, *, bits=False, slopes=None, type=None, _called=("Cells", "array")):
+        where, called = _called
         self._array, self._bits, self._slopes = _array(where, called, array).view(), _flag(where, "bits", bits), slopes
         _named(where, "type", {None: 0, "bf16": 0}, type)
         kind = self._array.dtype.kind + str(self._array.dtype.itemsize)
@@ -928,7 +888,6 @@ class Cells:
             raise Error(f"posenc: {where}: {called} must be bool, uint8, float16, float32, float64, or uint16 with "
                         f"type='bf16', of 1 to 4 axes, got {_type_of(self._array)} and type={type!r}")
         self._type = _CELLS[name]
-        return self
 
     array = property(lambda self: self._array.view())
     bits, slopes = map(_fixed, ("bits", "slopes"))
@@ -958,15 +917,16 @@ class Cells:
 
 
 def _of_sequences(where, name, values, batches, count=None):
-    """Integers [batches, count] for those of each sequence, or of all."""
+    """A copy of integers [batches, count], given for each sequence or for all."""
     given = _array(where, name, values)
     rows = given if given.ndim == 2 else given[None]
     if rows.ndim != 2 or len(rows) not in (1, batches):
         raise Error(f"posenc: {where}: {name} must be integers, [tokens] or [{batches}, tokens], got {_type_of(given)}")
-    rows = numpy.stack([_int64s(where, name, row) for row in rows])
+    if rows.dtype != _INT64:
+        rows = numpy.stack([_int64s(where, name, row) for row in rows])
     if count is not None and rows.shape[1] != count:
         raise Error(f"posenc: {where}: {name} must be of {count} tokens, got {rows.shape[1]}")
-    return numpy.ascontiguousarray(numpy.broadcast_to(rows, (batches, rows.shape[1])))
+    return numpy.array(rows if len(rows) == batches else numpy.broadcast_to(rows, (batches, rows.shape[1])), order="C")
 
 
 def _source(h, where, name, source, slots, slots_name, batches, type, kept):
@@ -1038,33 +998,35 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
            query_positions=None, key_positions=None, causal=False, behind=0, ahead=0, chunk=0, mask=None, bias=None,
            slopes=None, cap=0.0, sinks=None, temperature=None, key_bias=None, profiles=None, tau=0.0, dot_products=False,
            log_sum_exp=False, scores=False, weights=False, threads=1, out=None):
-    """Attention, softmax(scale factor <q, k>) v, as float32 (float64 of float64). queries: [batches,
-    queries, heads, head_dim], or without batches, or of one query, [heads, head_dim]. keys, values:
-    Caches, which sequences share, or arrays [batches, tokens, kv_heads, dim]. Query head h reads kv
-    head h kv_heads / heads. The result is as queries are, with the dims of values.
+    """Attention, softmax(factor scale <q, k>) v, as float32 (float64 of float64).
 
-    Which tokens there are: slots, [batches, tokens] or [tokens], are those of Caches; a token of a
-    negative slot is seen by no query, and in an array the others lie where they are. value_slots: of
-    values, if they are others. lengths, [batches]: the tokens of each sequence.
-    Which tokens a query sees: query_positions, key_positions, [batches, tokens] or [tokens], count
-    from 0, and queries are the last tokens, unless they are given. causal: no later token. behind,
-    ahead: tokens at fewer positions behind and ahead of the query (1 is itself; None and 0: all).
-    chunk: tokens of the query's own chunk of so many positions (None and 0: all). mask, bias: arrays
-    or Cells, which show keys, or are added to scores, behind the cap and before it.
-    What scores are: scale: 0 stands for 1 / sqrt(head_dim), and is 1 where queries have it already.
-    factor: beside the scale, a model's softmax_factor. slopes, [heads]: ALiBi's, per position. cap:
-    cap tanh(score / cap), as Gemma 2 has it (0: none). tau: scale-invariant attention's, in tokens (0:
-    none). key_bias: a KeyBias that keys were made without. profiles: Inkling's, [rank, extent], and
-    what queries make of them, [..., queries, heads, rank]. temperature: a rule and its numbers,
-    {"rule": "log_n", "length": 4096}, log_n_by_position, {"rule": "ssmax", "scales": ..., "biases":
-    ...}, {"rule": "by_position", "scale": 0.1, "length": 8192, "offset": 1}, adaptive, half_weight,
-    critical. sinks, [heads]: a logit that takes its share of the weights. posenc.h has the formulas.
-    How: dot_products: codes are multiplied as such, quicker, rounded. threads: at most so many. out: an
-    array of any type, where outputs go. type="bf16" says that uint16 are bfloat16: queries, keys,
-    values, out.
+    queries: [batches, queries, heads, head_dim], or without batches, or of one query, [heads, head_dim].
+    keys, values: Caches, which sequences share, or arrays [batches, tokens, kv_heads, dim]. Query
+    head h reads kv head h kv_heads / heads. The outputs have the shape of queries, and the dims of values.
+    slots: [batches, tokens] or [tokens], of Caches; no query sees a token of a negative slot, and in
+    arrays the others lie where they are. value_slots: of values, if theirs are others.
+    lengths: [batches]; a sequence has no more tokens.
 
-    log_sum_exp, scores, weights: True returns a tuple of outputs and these, [..., queries, heads] and
-    [..., heads, queries, keys]."""
+    query_positions, key_positions: [batches, tokens] or [tokens]; tokens count from 0, and queries are
+    the last ones, unless they are given. causal: a query sees no later token. behind, ahead: it sees
+    tokens at fewer positions behind and ahead of it (1: itself; None, 0: all). chunk: it sees the
+    tokens of its own chunk of so many positions (None, 0: all). mask, bias: arrays or Cells, which
+    show keys, or are added to scores, behind the cap and before it.
+
+    scale: of scores; 0 stands for 1 / sqrt(head_dim), and 1 is for queries that have it already. factor:
+    beside the scale, a model's softmax_factor. slopes: [heads], ALiBi's, per position. cap: cap
+    tanh(score / cap), as Gemma 2 has it (0: none). tau: of scale-invariant attention, in tokens (0:
+    none). key_bias: a KeyBias that keys were made without. profiles: two arrays, Inkling's [rank,
+    extent] and what queries make, [..., queries, heads, rank]. temperature: a dict of a rule and its
+    numbers, {"rule": "log_n", "length": 4096}, log_n_by_position, {"rule": "ssmax", "scales": ...,
+    "biases": ...}, {"rule": "by_position", "scale": 0.1, "length": 8192, "offset": 1}, adaptive,
+    half_weight, critical. sinks: [heads], a logit that takes its share of the weights. posenc.h has
+    the formulas.
+
+    dot_products: codes are multiplied as such, quicker, rounded. threads: the most that work. out: an
+    array of any type, where outputs go. type="bf16" says that uint16 are bfloat16, of queries, keys,
+    values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these,
+    [..., queries, heads] and [..., heads, queries, keys]."""
     where, kept, first = "attend", [], _Attention()
     _require_unmasked(where, "queries", queries)
     if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
@@ -1156,7 +1118,7 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
         steps.append((first.profiles, "query_side", count * heads * len(bank) * 4))
     for name, given in ("mask", mask), ("bias", bias):
         if given is not None:
-            given = given if isinstance(given, Cells) else Cells.__new__(Cells)._set(where, name, given)
+            given = given if isinstance(given, Cells) else Cells(given, _called=(where, name))
             cells = getattr(first, name)
             steps.append((cells, "data", given._view(cells, where, name, (batches, heads, count, tokens), kept)))
     first.sinks, first.slopes = _address(where, "sinks", sinks, heads, kept), _address(where, "slopes", slopes, heads, kept)
@@ -1206,6 +1168,12 @@ def _attend(attentions, threads, kept):
             if left is not None:
                 left.release()
 
+    if threads == 1:
+        work(0, _NO_BARRIER)
+        if failed:
+            raise failed[0]
+        return
+
     def lead():
         together, others = threading.Barrier(threads), []
 
@@ -1245,22 +1213,19 @@ def _attend(attentions, threads, kept):
         ended.append(kept)
         all_left.release()
 
-    if threads == 1:
-        work(0, _NO_BARRIER)
-    else:
-        try:  # threading.Thread neither starts nor is joined rightly if it is interrupted
-            _thread.start_new_thread(leader, ())
+    try:  # threading.Thread neither starts nor is joined rightly if it is interrupted
+        _thread.start_new_thread(leader, ())
+    except BaseException as error:
+        (failed if isinstance(error, RuntimeError) else interrupts).append(error)
+        try:
+            ended.append(turn.pop())
+        except IndexError:  # it has begun
+            pass
+    while not ended:
+        try:
+            all_left.acquire()
         except BaseException as error:
-            (failed if isinstance(error, RuntimeError) else interrupts).append(error)
-            try:
-                ended.append(turn.pop())
-            except IndexError:  # it has begun
-                pass
-        while not ended:
-            try:
-                all_left.acquire()
-            except BaseException as error:
-                interrupts.append(error)
+            interrupts.append(error)
     if interrupts:
         raise interrupts[0]
     if failed:

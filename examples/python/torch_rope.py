@@ -29,7 +29,7 @@ def rows(frequencies, positions, dtype=torch.float32):
 
 def _heads(x):
     x = x if x.ndim == 4 else x[None]
-    return posenc._Heads(x.data_ptr(), posenc._FORMATS[_TYPES[x.dtype]], *(
+    return posenc._Heads(x.data_ptr(), posenc._TYPES[_TYPES[x.dtype]], *(
         stride * x.element_size() if count > 1 else 0 for stride, count in zip(x.stride()[:3], x.shape)))
 
 
