@@ -152,7 +152,7 @@ class checked_call {
   bool reads_in_place() const noexcept {
     auto const most =
         std::min(most_rows_in_place<number>(keys_), most_rows_in_place<number>(values_));
-    return reads_keys<Encoding>(given_) && !changes_head_dim<Encoding> &&
+    return reads_keys<Encoding>(given_) &&
            given_.queries * given_.group <=
                (given_.mask.is_packed() ? std::min<std::size_t>(most, 8) : most);
   }
