@@ -35,7 +35,7 @@ inline bool has_f16c() noexcept {  // clang 14's __builtin_cpu_supports does not
 }
 // What posenc_add_kernels.cmake compiles the sets for.
 inline bool runs_v3() noexcept {
-  return POSENC_HAS(sse3) && POSENC_HAS(ssse3) && POSENC_HAS(sse4 .1) && POSENC_HAS(sse4 .2) &&
+  return POSENC_HAS(sse3) && POSENC_HAS(ssse3) && POSENC_HAS(sse4.1) && POSENC_HAS(sse4.2) &&
          POSENC_HAS(popcnt) && POSENC_HAS(avx) && POSENC_HAS(avx2) && has_f16c() &&
          POSENC_HAS(fma) && POSENC_HAS(bmi) && POSENC_HAS(bmi2);
 }
