@@ -382,14 +382,14 @@ typedef struct posenc1_operand {
  *         {.from = v, .to = v_cache, .heads = 8, .head_dim = 128, .layout = POSENC1_UNROTATED}};
  *     posenc1_rotate(&rows, all, 3, 0, 1);
  *
- * Does part `part` of `parts`: 0 and 1 are all of it; a pool of threads gives each its part. The
- * split changes no bit. Each head is read once, and numbers are rounded once. Dims that are not
- * rotated are left alone in place, and else normed, scaled and copied.
- * What an operand writes must not overlap what it or another reads or writes, unless it stays in
- * place; heads side by side in each token, page or head, as in one buffer of q, k and v, do not
- * overlap, whatever is padded, nor do other slots. Each part looks for a slot of codes that is
- * written twice, quickest where slots ascend, in linear time and 44 KB of stack where they do not.
- * Not checked: rows, weights and slots must not overlap what is written either. */
+ * count: of operands, at most 16. Does part `part` of `parts`: 0 and 1 are all of it; a pool of
+ * threads gives each its part. The split changes no bit. Each head is read once, and numbers are
+ * rounded once. Dims that are not rotated are left alone in place, and else normed, scaled and
+ * copied. What an operand writes must not overlap what it or another reads or writes, unless it
+ * stays in place; heads side by side in each token, page or head, as in one buffer of q, k and v,
+ * do not overlap, whatever is padded, nor do other slots. Each part looks for a slot of codes that
+ * is written twice, quickest where slots ascend, in linear time and 44 KB of stack where they do
+ * not. Not checked: rows, weights and slots must not overlap what is written either. */
 posenc1_status posenc1_rotate(posenc1_rows const* rows, posenc1_operand const* operands,
                               size_t count, size_t part, size_t parts);
 
@@ -487,7 +487,7 @@ typedef struct posenc1_profiles {
   float const* query_side; /**< [query_tokens][heads][rank] */
 } posenc1_profiles;
 
-/** One sequence: weights = softmax(scale factor <q, k[t]>), outputs = sum weights[t] v[t], where
+/** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where
  * the query head h reads the kv head h kv_heads / heads. A query sees every token whose slots, of
  * key and value, are not negative, that is not ahead of it, and that the window, the chunk and the
  * mask let it see. One that sees none has outputs of 0. Arithmetic is in float, or in double where
@@ -495,7 +495,7 @@ typedef struct posenc1_profiles {
  * format. Codes are read as posenc1_rotate decodes them, and tokens that no query sees are not
  * read.
  *
- *     x = scale factor <q, k> + key bias     with tau: x = a(distance) x + m(distance)
+ *     x = factor (scale <q, k> + key bias)   with tau: x = a(distance) x + m(distance)
  *     x + profiles + bias - slope distance   then the cap, + mask, times the temperature, softmax
  */
 typedef struct posenc1_attention {

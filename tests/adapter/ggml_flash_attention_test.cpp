@@ -26,8 +26,7 @@
 #include "posenc/encoding/scheme.hpp"
 #include "sanitized.hpp"
 
-namespace flash {
-namespace {
+namespace flash { namespace {
 
 using namespace posenc;
 
@@ -256,7 +255,7 @@ struct op {
 
 // In the memory that the op asks for, on threads.
 bool run(op& x, std::size_t workers, ggml_flash_attention_options const& options = {}) {
-  std::vector<std::byte> whole(ggml_flash_attention_bytes(x.dst, workers) + 1);
+  std::vector<std::byte> whole(ggml_flash_attention_bytes(x.dst, workers, options) + 1);
   auto const memory = std::span(whole).subspan(1);  // at any address
   executors::barrier barrier(workers);
   std::vector<char> taken(workers);
@@ -497,6 +496,30 @@ TEST(ggml_flash_attention, multiplies_codes_where_that_is_asked_for) {
   }
 }
 
+// log n of 10, of 100 keys: scores times 2.
+TEST(ggml_flash_attention, has_the_temperature_that_is_asked_for) {
+  for (std::size_t const queries : {1u, 40u}) {
+    op x({64, 64, 2, 2, 1, 100, queries, false, false, 0, 0, f16});
+    ASSERT_TRUE(run(x, 1, {.temperature = {.rule = temperature_rule::log_n, .length = 10}}));
+    auto formula = x.formula();
+    formula.scale *= 2;
+    for (std::size_t head = 0; head < x.heads; ++head) {
+      auto const expected = formula.row(0, head, queries - 1);
+      auto const got = x.row(0, head, queries - 1);
+      for (std::size_t j = 0; j < got.size(); ++j)
+        ASSERT_NEAR(got[j], expected[j], 2 * bound_of_row(100)) << queries << " dim " << j;
+    }
+  }
+  op x({64, 64, 2, 2, 1, 100, 1, false, false, 0, 0, f16});
+  for (auto const rule : {temperature_rule::log_n_by_position, temperature_rule::by_position}) {
+    ggml_flash_attention_options const options{.temperature = {.rule = rule, .length = 10}};
+    EXPECT_STREQ(ggml_flash_attention_refusal(x.dst, options),
+                 "temperature must look at no position, of which the op has none");
+    EXPECT_EQ(ggml_flash_attention_bytes(x.dst, 1, options), 0);
+    EXPECT_FALSE(run(x, 1, options));
+  }
+}
+
 TEST(ggml_flash_attention, leaves_ggmls_reference_run_to_ggml) {
   op x({64, 64, 2, 2, 1, 100, 1, true, false, 0, 0, f16});
   std::vector<std::byte> memory(ggml_flash_attention_bytes(x.dst, 1));
@@ -589,6 +612,9 @@ TEST(ggml_flash_attention, leaves_to_the_engine_what_it_cannot_do_and_says_why) 
   must = "there must be queries, keys and values";
   for (std::size_t const i : {0u, 1u, 2u})
     of_op("one is missing", [=](op& x) { x.dst.src[i] = nullptr; });
+  for (auto const sink :
+       {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()})
+    is_left([=](op& x, auto&) { x.logits[1] = sink; }, "a sink that is no number");
   for (std::size_t const bytes : {128u, 1000u})
     is_left(
         [=](op& x, auto& memory) {

@@ -303,6 +303,47 @@ TEST(layer_scheme, leaves_sinks_as_they_are) {
                       layer_scheme(layer, 24), 2, 64, 4);
 }
 
+// The sinks of the layer itself, in a scheme with nothing else and without one; by its rules too.
+TEST(layer_scheme, has_the_sinks_that_it_is_given) {
+  layer_description const layer{.name = "x",
+                                .head_dim = 8,
+                                .alibi = alibi_bias{2},
+                                .temperature = position_temperature{0.1, 5, 1},
+                                .softmax_factor = 1.5,
+                                .score_cap = 3,
+                                .sinks = true,
+                                .window = 4};
+  std::vector<double> const sinks{2, -1};
+  class_of_model const model{
+      .scaling = 1.5 / std::sqrt(8.0), .cap = 3, .slopes = 8, .floor_scale = 5, .sinks = sinks};
+  auto const q = numbers::random<double>(5 * 2 * 8, 1), k = numbers::random<double>(5 * 2 * 8, 2),
+             v = numbers::random<double>(5 * 2 * 8, 3);
+  auto const of = [](std::vector<double> const& x) {
+    return heads_view<double const>(x.data(), {5, 2, 8});
+  };
+  auto const expected = model.outputs(q, k, v, 5, 2, 8);
+  auto const copied = std::vector<layer_scheme>(2, layer_scheme(layer, 5, sinks)).back();
+  auto const of_scheme = reference_attention(of(q), of(k), of(v), copied).outputs;
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(of_scheme[i], expected[i], 1e-14);
+  std::vector<double> slopes;
+  auto const rules = rules_of(layer, slopes, sinks);
+  EXPECT_EQ(rules.sees, mask::causal & mask::window(3, mask::any));
+  auto const by_rules = reference_attention(of(q), of(k), of(v), rules).outputs;
+  auto const by_scheme =
+      reference_attention(of(q), of(k), of(v), copied, {.mask = mask_of(layer)}).outputs;
+  EXPECT_TRUE(numbers::same_bits(by_rules, by_scheme));
+  EXPECT_EQ(message_of([&] { rules_of(layer, slopes); }),
+            "posenc: rules_of: the sinks of this layer must be given, got 0");
+  auto without = layer;
+  without.sinks = false;
+  EXPECT_EQ(message_of([&] { rules_of(without, slopes, sinks); }),
+            "posenc: rules_of: the sinks of this layer must be none, got 2");
+  EXPECT_EQ(message_of([&] {
+              reference_attention(of(q), of(k), of(v), layer_scheme(layer, 5, {1, 2, 3}));
+            }),
+            "posenc: reference_attention: sinks must be one for each of the 2 heads, got 3");
+}
+
 TEST(layer_scheme, refuses_what_a_configuration_cannot_tell) {
   layer_description const buckets{.name = "x", .head_dim = 64, .buckets = bucket_bias{32, 128}};
   EXPECT_EQ(message_of([&] { layer_scheme(buckets, 1); }),

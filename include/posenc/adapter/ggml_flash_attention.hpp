@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/adapter/detail/ggml_attention_rules.hpp"
+#include "posenc/adapter/detail/ggml_attention_parameters.hpp"
 #include "posenc/adapter/detail/ggml_tensor.hpp"
 #include "posenc/attention/call.hpp"
+#include "posenc/attention/rules.hpp"
 #include "posenc/core/detail/scratch.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"
@@ -21,22 +23,29 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
+/// What a caller may ask of the op.
+struct ggml_flash_attention_options {
+  /// Of keys and values of q8_0, decoding makes rounded products where the CPU multiplies codes:
+  /// see dot_products, which says how far they are off. This allocates.
+  bool dot_products = false;
+  /// What scores are multiplied by, behind the mask: a rule that looks at no position, as the op
+  /// has none. It needs more memory.
+  chosen_temperature temperature = {};
+};
+
 namespace detail {
 
 /// The op.
 template <class Tensor>
 class ggml_attention {
   using call = attention_call<heads_view<float const>, ggml_cache_heads, ggml_cache_heads,
-                              heads_view<float>, ggml_attention_rules>;
+                              heads_view<float>, attention_rules>;
+  using options = ggml_flash_attention_options;
 
  public:
   /// Precondition: dst has queries, keys and values.
-  explicit ggml_attention(Tensor const& dst, bool multiplies_codes = false) noexcept
-      : dst_(dst),
-        parameters_(ggml_attention_parameters::of(dst.op_params)),
-        rules_(parameters_.logit_softcap,
-               sinks() == nullptr ? nullptr : static_cast<float const*>(sinks()->data)),
-        multiplies_codes_(multiplies_codes) {}
+  ggml_attention(Tensor const& dst, options const& asked) noexcept
+      : dst_(dst), parameters_(ggml_attention_parameters::of(dst.op_params)), asked_(asked) {}
 
   /// What is not as ggml's op has it, or as attention can; null if all is.
   char const* refusal() const noexcept {
@@ -66,6 +75,10 @@ class ggml_attention {
     if (auto const* const s = sinks())
       if (!has_ggml_rows<float>(*s) || s->ne[0] != q.ne[2])
         return "sinks must be f32, one for each head";
+    using rule = temperature_rule;
+    auto const asked = asked_.temperature.rule;
+    if (asked == rule::log_n_by_position || asked == rule::by_position)
+      return "temperature must look at no position, of which the op has none";
     auto const to = ggml_bytes_of<float>(dst_);
     if (!to.is_apart(ggml_bytes_of<float>(q)) || !to.is_apart(ggml_cache_bytes_of(k)) ||
         !to.is_apart(ggml_cache_bytes_of(v)))
@@ -81,7 +94,7 @@ class ggml_attention {
     places_in(of_one, 1);
     std::vector<std::byte> memory(of_one.bytes());
     scratch own(memory.data());
-    prepared const calls(*this, places_in(own, 1), 0);
+    prepared const calls(*this, places_in(own, 1), 0, false);
     of_all.take<std::byte>(attention_bytes(calls.all(), workers));
     return of_all.bytes();
   }
@@ -94,10 +107,12 @@ class ggml_attention {
     places_in(counted, self.count());
     counted.take<std::byte>(1);
     if (memory.size() < counted.bytes()) return false;
+    for (std::size_t head = 0; head < sink_count(); ++head)
+      if (!is_finite(sink_of(head))) return false;
     auto const places = places_in(all, self.count());
     auto const rest =
         memory.subspan(static_cast<std::size_t>(all.take<std::byte>(1) - memory.data()));
-    prepared const calls(*this, places, self.index());
+    prepared const calls(*this, places, self.index(), true);
     if (rest.size() < attention_bytes(calls.all(), self.count())) return false;
     attend(self, calls.all(), rest);
     return true;
@@ -107,42 +122,56 @@ class ggml_attention {
   /// What each worker has of its own.
   struct own_memory {
     call* calls;              ///< [workers][batches]
+    attention_rules* rules;   ///< [workers][batches]
     double* slopes;           ///< [workers][heads]
+    double* sinks;            ///< [workers][heads]
     std::int64_t* positions;  ///< [workers][queries], where they outnumber keys
   };
   own_memory places_in(scratch& memory, std::size_t workers) const noexcept {
-    return {memory.take<call>(workers, batches()), memory.take<double>(workers, slopes()),
+    return {memory.take<call>(workers, batches()), memory.take<attention_rules>(workers, batches()),
+            memory.take<double>(workers, slopes()), memory.take<double>(workers, sink_count()),
             memory.take<std::int64_t>(workers, positions())};
   }
 
   /// The calls of one worker, one for each batch.
   class prepared {
    public:
-    prepared(ggml_attention const& op, own_memory const& memory, std::size_t worker)
-        : calls_(memory.calls + worker * op.batches()) {
+    /// sized: as run has it; else for the number of bytes alone, where sinks are not read.
+    prepared(ggml_attention const& op, own_memory const& memory, std::size_t worker, bool sized)
+        : calls_(memory.calls + worker * op.batches()),
+          rules_(memory.rules + worker * op.batches()) {
       std::span const slopes(memory.slopes + worker * op.slopes(), op.slopes());
+      std::span const sinks(memory.sinks + worker * op.sink_count(), op.sink_count());
       std::span const positions(memory.positions + worker * op.positions(), op.positions());
       for (std::size_t head = 0; head < slopes.size(); ++head)
         slopes[head] = op.parameters_.slope(head, slopes.size());
+      for (std::size_t head = 0; head < sinks.size(); ++head)
+        sinks[head] = sized ? op.sink_of(head) : 0;
       std::ranges::fill(positions, 0);
-      for (; count_ < op.batches(); ++count_)
-        op.prepare(calls_ + count_, count_, slopes, positions);
+      for (; count_ < op.batches(); ++count_) {
+        auto const& rules =
+            *::new (rules_ + count_) attention_rules(op.rules_of_batch(count_, slopes, sinks));
+        op.prepare(calls_ + count_, count_, rules, positions);
+      }
     }
     prepared(prepared const&) = delete;
     prepared& operator=(prepared const&) = delete;
-    ~prepared() { std::destroy_n(calls_, count_); }
+    ~prepared() { std::destroy_n(calls_, count_), std::destroy_n(rules_, count_); }
     std::span<call const> all() const noexcept { return {calls_, count_}; }
 
    private:
     call* calls_;
+    attention_rules* rules_;
     std::size_t count_ = 0;
   };
 
-  void prepare(call* at, std::size_t batch, std::span<double const> slopes,
-               positions_view positions) const {
-    attention_options options{.mask = mask::full,
-                              .scale = static_cast<double>(parameters_.scale),
-                              .keys_are_encoded = true};
+  attention_rules rules_of_batch(std::size_t batch, std::span<double const> slopes,
+                                 std::span<double const> sinks) const {
+    attention_rules rules{.sees = mask::full,
+                          .scale = static_cast<double>(parameters_.scale),
+                          .cap = std::abs(static_cast<double>(parameters_.logit_softcap)),
+                          .temperature = asked_.temperature,
+                          .sinks = sinks};
     if (auto const* const m = cells()) {
       auto const of_batch = batch % static_cast<std::size_t>(m->ne[3]);
       auto const* const data = static_cast<std::byte const*>(m->data) + of_batch * m->nb[3];
@@ -152,18 +181,23 @@ class ggml_attention {
       };
       given_mask const given(reinterpret_cast<half const*>(data), {count(1), count(2), count(0)},
                              {step(1), step(2)});
-      options.mask = mask::given(slopes.empty() ? given : given.with_slopes(slopes));
+      rules.sees = mask::given(slopes.empty() ? given : given.with_slopes(slopes));
     }
+    return rules;
+  }
+
+  void prepare(call* at, std::size_t batch, attention_rules const& rules,
+               positions_view positions) const {
     auto const of = [&](Tensor const& t) {
       return batch / static_cast<std::size_t>(q().ne[3] / t.ne[3]);
     };
     auto const &k = *dst_.src[1], &v = *dst_.src[2];
     auto const cache = [&](Tensor const& t) {
-      return ggml_batch(t, of(t)).cache(static_cast<int>(t.type), multiplies_codes_);
+      return ggml_batch(t, of(t)).cache(static_cast<int>(t.type), asked_.dot_products);
     };
-    ::new (at) call(ggml_batch(q(), batch).template floats<float const>(), cache(k), cache(v),
-                    ggml_batch(dst_, batch, 2).template floats<float>(), rules_, options,
-                    {positions, {}, true});
+    ::new (at)
+        call(ggml_batch(q(), batch).template floats<float const>(), cache(k), cache(v),
+             ggml_batch(dst_, batch, 2).template floats<float>(), rules, {}, {positions, {}, true});
   }
 
   Tensor const& q() const noexcept { return *dst_.src[0]; }
@@ -173,43 +207,43 @@ class ggml_attention {
   std::size_t slopes() const noexcept {
     return cells() != nullptr && parameters_.max_bias > 0 ? static_cast<std::size_t>(q().ne[2]) : 0;
   }
+  std::size_t sink_count() const noexcept {
+    return sinks() == nullptr ? 0 : static_cast<std::size_t>(q().ne[2]);
+  }
+  double sink_of(std::size_t head) const noexcept {
+    return static_cast<double>(static_cast<float const*>(sinks()->data)[head]);
+  }
   std::size_t positions() const noexcept {
     return q().ne[1] > dst_.src[1]->ne[1] ? static_cast<std::size_t>(q().ne[1]) : 0;
   }
 
   Tensor const& dst_;
   ggml_attention_parameters parameters_;
-  ggml_attention_rules rules_;
-  bool multiplies_codes_;
+  options asked_;
 };
 
 }  // namespace detail
-
-/// What a caller may ask of the op.
-struct ggml_flash_attention_options {
-  /// Of keys and values of q8_0, decoding makes rounded products where the CPU multiplies codes:
-  /// see dot_products, which says how far they are off. This allocates.
-  bool dot_products = false;
-};
 
 /// Why the op of a tensor dst is left to the engine: what must hold and does not, in a sentence.
 /// Null if ggml_flash_attention takes it, given memory.
 ///
 ///     if (char const* const why = posenc::ggml_flash_attention_refusal(*dst)) puts(why);
 template <class Tensor>
-char const* ggml_flash_attention_refusal(Tensor const& dst) noexcept {
+char const* ggml_flash_attention_refusal(
+    Tensor const& dst, ggml_flash_attention_options const& options = {}) noexcept {
   for (std::size_t i = 0; i < 3; ++i)
     if (dst.src[i] == nullptr) return "there must be queries, keys and values";
-  return detail::ggml_attention<Tensor>(dst).refusal();
+  return detail::ggml_attention<Tensor>(dst, options).refusal();
 }
 
 /// The bytes of memory that ggml_flash_attention needs for `workers` threads; 0 if it does not take
 /// the op: see ggml_flash_attention_refusal. For the plan of a graph, whose tensors have their
 /// memory already.
 template <class Tensor>
-std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {
-  if (ggml_flash_attention_refusal(dst) != nullptr) return 0;
-  return detail::ggml_attention<Tensor>(dst).bytes(workers);
+std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers,
+                                       ggml_flash_attention_options const& options = {}) {
+  if (ggml_flash_attention_refusal(dst, options) != nullptr) return 0;
+  return detail::ggml_attention<Tensor>(dst, options).bytes(workers);
 }
 
 /// The op of a tensor dst, in one of the threads, all of which call it. params: as
@@ -230,17 +264,19 @@ std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers) {
 /// False, in every thread alike, with no barrier and no byte written, for what it leaves to the
 /// engine: a run that is to be ggml's reference (use_ref); keys or values that are not f32, f16,
 /// bf16, q8_0 or q4_0, whose types may differ; another mask than f16; a mask for some of the heads;
-/// rows with gaps; a bias, a scale or a cap that is not finite; memory that is too small. Else as
+/// rows with gaps; a bias, a scale, a cap or a sink that is not finite; memory that is too small.
+/// Else as
 /// ggml defines it: strides, GQA, MLA with values that are a view of keys, broadcasts over batches,
 /// mask, max_bias, logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec
-/// changes nothing. Nothing is allocated, unless options say so, nor thrown but by the barrier.
+/// changes nothing. Nothing is allocated, unless options say so, nor thrown but by the barrier, and
+/// for a temperature with wrong numbers.
 template <class Params, class Tensor, class Barrier>
 bool ggml_flash_attention(Params const& params, Tensor const& dst, Barrier const& barrier,
                           ggml_flash_attention_options const& options = {}) {
   if constexpr (requires { params.use_ref; })
     if (params.use_ref) return false;
-  if (ggml_flash_attention_refusal(dst) != nullptr) return false;
-  return detail::ggml_attention<Tensor>(dst, options.dot_products)
+  if (ggml_flash_attention_refusal(dst, options) != nullptr) return false;
+  return detail::ggml_attention<Tensor>(dst, options)
       .run(worker(static_cast<std::size_t>(params.ith), static_cast<std::size_t>(params.nth),
                   barrier),
            {static_cast<std::byte*>(params.wdata), params.wsize});

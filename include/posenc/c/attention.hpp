@@ -218,8 +218,7 @@ POSENC_C_FUNCTION posenc1_status posenc1_key_bias_create(
     require(bits - 1 < layouts, function,
             ": layout must be POSENC1_HALVES or POSENC1_INTERLEAVED, got ", bits);
     auto const& set = functions_in_use();
-    auto made = std::make_unique<posenc1_key_bias>(
-        posenc1_key_bias{&set, nullptr, kv_heads, heads, head_dim});
+    auto made = std::make_unique<posenc1_key_bias>(posenc1_key_bias{&set, nullptr});
     in_name_of(function, [&] {
       made->bias = set.make_key_bias(
           {list_of(*f), bias, kv_heads, heads, head_dim, first_dim, bits - 1, hadamard});

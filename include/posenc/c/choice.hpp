@@ -28,24 +28,24 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 #if defined(POSENC_KERNELS_V3) || defined(POSENC_KERNELS_V4)
 // Whether the CPU has an extension, by the compilers' name of it, and the operating system saves
 // its registers.
-#define POSENC_HAS(extension) (__builtin_cpu_supports(#extension) != 0)
+#define POSENC_HAS(extension) (__builtin_cpu_supports(extension) != 0)
 inline bool has_f16c() noexcept {  // clang 14's __builtin_cpu_supports does not know it
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
 }
 // What posenc_add_kernels.cmake compiles the sets for.
 inline bool runs_v3() noexcept {
-  return POSENC_HAS(sse3) && POSENC_HAS(ssse3) && POSENC_HAS(sse4.1) && POSENC_HAS(sse4.2) &&
-         POSENC_HAS(popcnt) && POSENC_HAS(avx) && POSENC_HAS(avx2) && has_f16c() &&
-         POSENC_HAS(fma) && POSENC_HAS(bmi) && POSENC_HAS(bmi2);
+  return POSENC_HAS("sse3") && POSENC_HAS("ssse3") && POSENC_HAS("sse4.1") &&
+         POSENC_HAS("sse4.2") && POSENC_HAS("popcnt") && POSENC_HAS("avx") && POSENC_HAS("avx2") &&
+         has_f16c() && POSENC_HAS("fma") && POSENC_HAS("bmi") && POSENC_HAS("bmi2");
 }
 [[maybe_unused]] inline bool runs_v4() noexcept {
-  return runs_v3() && POSENC_HAS(avx512f) && POSENC_HAS(avx512bw) && POSENC_HAS(avx512cd) &&
-         POSENC_HAS(avx512dq) && POSENC_HAS(avx512vl);
+  return runs_v3() && POSENC_HAS("avx512f") && POSENC_HAS("avx512bw") && POSENC_HAS("avx512cd") &&
+         POSENC_HAS("avx512dq") && POSENC_HAS("avx512vl");
 }
 #endif
 #if defined(POSENC_KERNELS_V4_BF16)
-inline bool runs_v4_bf16() noexcept { return runs_v4() && POSENC_HAS(avx512bf16); }
+inline bool runs_v4_bf16() noexcept { return runs_v4() && POSENC_HAS("avx512bf16"); }
 #endif
 
 #if defined(POSENC_KERNELS_BF16)

@@ -137,6 +137,14 @@ inline void check(checked_operand& checked_one, char const* index, posenc1_opera
   if (given.to.data != nullptr) o.to[o.targets++] = checked(name(".to"), given.to, shape, true);
   if (given.also_to.data != nullptr)
     o.to[o.targets++] = checked(name(".also_to"), given.also_to, shape, true);
+  auto const are_right = [&](std::uint32_t format) {
+    what.require((format == POSENC1_F64) == rows.doubles,
+                 "heads of double must be rotated to heads of double, others to others, got "
+                 "formats ",
+                 o.from.format, " and ", format);
+  };
+  are_right(o.from.format);
+  for (auto const& target : std::span(o.to, o.targets)) are_right(target.format);
   what.require(o.targets < 2 || !o.to[0].overlaps(o.to[1]),
                "targets of one set must not overlap each other");
   o.in_place = stays;
@@ -181,11 +189,6 @@ inline void check(checked_operand& checked_one, char const* index, posenc1_opera
   o.by_kernel = o.rotates && o.targets == 1 && is_of_numbers(from) && is_of_numbers(to) &&
                 (from == to || from == POSENC1_F32 || to == POSENC1_F32) && given.rounding == 0 &&
                 o.source_block == 1 && o.target_block == 1 && is_usual(given.norm, rows.doubles);
-  for (auto const& target : std::span(o.to, o.targets))
-    what.require(
-        (from == POSENC1_F64) == rows.doubles && (target.format == POSENC1_F64) == rows.doubles,
-        "heads of double must be rotated to heads of double, others to others, got formats ", from,
-        " and ", target.format);
   what.require(o.by_kernel || !rows.doubles,
                "heads of double must rotate to one target, with the usual norm and a factor at "
                "most");

@@ -1,10 +1,16 @@
 // The scheme of a layer of a model: its description as an encoding that acts.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "posenc/attention/rules.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/model/layer_rules.hpp"
 #include "posenc/model/model_description.hpp"
 #include "posenc/query_key/rope.hpp"
-#include "posenc/score/soft_cap.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
@@ -28,35 +34,29 @@ struct prepared_layer {
 
 }  // namespace detail
 
-/// A layer of a model for a length of the sequence, in the order of the models' classes: it rotates
-/// queries and keys; scores of attention's own scale, 1 / sqrt(head_dim), are multiplied by the
-/// softmax factor and by the temperature of the query, then capped, then biased by ALiBi.
-/// Positions are those of text: all axes have the same.
-///
-/// This leaves out norms of heads, pooled keys, and window, chunk and index heads, which belong to
-/// the mask. Sinks are learned: put attention_sinks beside this in a scheme.
+/// A layer of a model for a length of the sequence: it rotates queries and keys (site 2), and has
+/// the rules of the layer (sites 3 and 4, see rules_of). Positions are those of text: all axes have
+/// the same. The mask is attention's: mask_of(layer) makes it.
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
 class layer_scheme {
  public:
-  /// length: of the sequence, in tokens; frequencies may depend on it. Throws std::invalid_argument
-  /// for a layer with T5's buckets, whose biases are the model's weights: reset `buckets`, and put
-  /// t5_bias after this in a scheme. Scores then stay undivided, as T5's are.
-  layer_scheme(layer_description const& layer, std::size_t length)
-      : temperature_(layer.temperature), factor_(layer.softmax_factor) {
-    detail::require(
-        !layer.buckets,
-        "layer_scheme: T5 buckets need the model's weights; reset buckets, and put t5_bias "
-        "after this in a scheme");
+  /// length: of the sequence, in tokens; frequencies may depend on it. sinks: the model's weights,
+  /// [heads]; without them put attention_sinks beside this in a scheme. Throws
+  /// std::invalid_argument for a layer with T5's buckets, whose biases are the model's weights:
+  /// reset `buckets`, and put t5_bias after this in a scheme. Scores then stay undivided, as T5's
+  /// are.
+  layer_scheme(layer_description const& layer, std::size_t length, std::vector<double> sinks = {})
+      : numbers_(std::make_shared<numbers>(numbers{{}, std::move(sinks)})),
+        rules_(detail::rules_but_sinks("layer_scheme", layer, numbers_->slopes)) {
+    rules_.sinks = numbers_->sinks;
     for (auto const& rotary : layer.rotary) {
       auto const f = rotary.frequencies.at(length);
       std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); },
                  rotary.layout);
       opposite_.push_back({rotary.opposite, rotary.block});
     }
-    if (layer.score_cap) cap_.emplace(*layer.score_cap);
-    if (layer.alibi) alibi_ = layer.alibi->encoding();
   }
 
   /// Site 2, see acts_on_queries_and_keys.
@@ -77,18 +77,24 @@ class layer_scheme {
   /// Site 3, see acts_on_scores.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    auto factor = factor_;
-    if (temperature_)
-      factor *= temperature_->inverse_temperature({.query_position = row.query_position});
-    for (auto& score : row.scores) score = static_cast<T>(factor * static_cast<double>(score));
-    if (cap_) cap_->adjust_scores(row);
-    if (alibi_) posenc::adjust_scores(*alibi_, row);
+    rules_.adjust_scores(row);
   }
+  /// Site 4, see adds_sink.
+  double sink(std::size_t head) const noexcept { return rules_.sink(head); }
+  /// What sites 3 and 4 do, with the mask of text.
+  attention_rules const& rules() const noexcept { return rules_; }
 
   /// Throws std::invalid_argument, in the name of `function`, if the layer has ALiBi for another
   /// number of heads than `count`.
   void require_heads(char const* function, std::size_t count) const {
-    if (alibi_) detail::require_heads(function, *alibi_, count);
+    auto const heads = rules_.slopes.size();
+    detail::require(heads == 0 || heads == count, function, ": the encoding must have ", count,
+                    " heads, got ", heads);
+  }
+  /// The same, and as the rules do.
+  void check(char const* function, heads_shape const& queries, heads_shape const& keys) const {
+    require_heads(function, queries.heads);
+    rules_.check(function, queries, keys);
   }
 
  private:
@@ -98,12 +104,14 @@ class layer_scheme {
     rotary_block block;
   };
   std::vector<opposite_block> opposite_;  // for each of them
-  std::optional<alibi> alibi_;
-  std::optional<soft_cap> cap_;
-  std::optional<position_temperature> temperature_;
-  double factor_;
+  struct numbers {
+    std::vector<double> slopes, sinks;
+  };
+  std::shared_ptr<numbers> numbers_;  // that the rules of all copies view
+  attention_rules rules_;
 };
 
-static_assert(acts_on_queries_and_keys<layer_scheme> && acts_on_scores<layer_scheme>);
+static_assert(acts_on_queries_and_keys<layer_scheme> && acts_on_scores<layer_scheme> &&
+              adds_sink<layer_scheme>);
 
 }}  // namespace posenc

@@ -54,8 +54,8 @@ inline attention_plan shape_of(char const* function, posenc1_attention const& a,
   plan.query_tokens = a.query_tokens, plan.first_kv_head = first;
   plan.kv_heads = std::min(last, a.kv_heads) - first, plan.group = a.heads / a.kv_heads;
   plan.value_dim = value_dim;
-  plan.scale = (is_zero(a.scale) ? 1 / std::sqrt(static_cast<double>(a.head_dim)) : a.scale) *
-               (is_zero(a.factor) ? 1 : a.factor);
+  plan.scale = is_zero(a.scale) ? 1 / std::sqrt(static_cast<double>(a.head_dim)) : a.scale;
+  plan.factor = is_zero(a.factor) ? 1 : a.factor;
   return plan;
 }
 
@@ -82,7 +82,7 @@ inline memory_range memory_of(void const* array, std::size_t bytes) noexcept {
 inline attention_plan plan_of(char const* function, posenc1_attention const& a, std::size_t first,
                               std::size_t last, memory_range used) {
   auto plan = shape_of(function, a, first, last);
-  check_rules(function, a);
+  check_what_is_seen(function, a);
   require(a.queries.slots == nullptr && a.outputs.slots == nullptr, function,
           ": queries and outputs must have no slots");
   auto const queries =

@@ -63,7 +63,7 @@ using heads_to_write =
     decltype(heads_of<Real, any_format>(std::declval<stored_heads const&>(), {}));
 template <class Real>
 using call_of = attention_call<heads_to_read<Real>, heads_to_read<Real>, heads_to_read<Real>,
-                               heads_to_write<Real>, run_time_rules>;
+                               heads_to_write<Real>, attention_rules>;
 
 /// What a worker has of its own beside what posenc's attention does: the calls that plans say.
 template <class Real>
@@ -76,11 +76,12 @@ class planned_calls {
       : planned_calls(plans, count, memory) {
     for (; count_ < count; ++count_) {
       auto const& plan = plans[count_];
-      ::new (rules_ + count_) run_time_rules(plan, sized);
+      ::new (rules_ + rules_count_) attention_rules(rules_of(plan, sized));
+      ++rules_count_;
       make(plan, sized);
     }
   }
-  ~planned_calls() { std::destroy_n(calls_, count_); }
+  ~planned_calls() { std::destroy_n(calls_, count_), std::destroy_n(rules_, rules_count_); }
   planned_calls(planned_calls const&) = delete;
   planned_calls& operator=(planned_calls const&) = delete;
 
@@ -103,7 +104,7 @@ class planned_calls {
 
  private:
   planned_calls(attention_plan const* plans, std::size_t count, scratch& memory) {
-    rules_ = memory.take<run_time_rules>(count), calls_ = memory.take<call>(count);
+    rules_ = memory.take<attention_rules>(count), calls_ = memory.take<call>(count);
     auto const& one = *plans;
     sums_ =
         memory.take<double>(has_sums_apart(one) ? one.query_tokens : 0, one.kv_heads * one.group);
@@ -145,18 +146,17 @@ class planned_calls {
              view(plan.keys, a.tokens, plan.kv_heads, a.head_dim, read),
              view(plan.values, a.tokens, plan.kv_heads, plan.value_dim, read),
              view(plan.outputs, plan.query_tokens, heads, plan.value_dim, written), rules_[count_],
-             {.mask = rules_[count_].mask(), .scale = plan.scale},
-             {of_queries, positions(a.key_positions, a.tokens), true},
+             {}, {of_queries, positions(a.key_positions, a.tokens), true},
              {{has_sums_apart(plan) ? sums_ : a.log_sum_exp,
                a.log_sum_exp == nullptr ? 0 : heads * plan.query_tokens},
               record(a.scores),
               record(a.weights)});
   }
 
-  run_time_rules* rules_;
+  attention_rules* rules_;
   call* calls_;
   double* sums_;
-  std::size_t count_ = 0;
+  std::size_t count_ = 0, rules_count_ = 0;
 };
 
 template <class Real>

@@ -11,24 +11,22 @@
 
 #include "posenc/attention/given_mask.hpp"
 #include "posenc/attention/mask.hpp"
+#include "posenc/attention/rules.hpp"
 #include "posenc/c/detail/plans.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/encoding/adjust_scores.hpp"
+#include "posenc/core/viewed.hpp"
+#include "posenc/encoding/score_row.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/score/key_bias.hpp"
-#include "posenc/score/query_profiles.hpp"
-#include "posenc/score/scale_invariant.hpp"
-#include "posenc/score/soft_cap.hpp"
-#include "posenc/softmax/adaptive_temperature.hpp"
-#include "posenc/softmax/critical_temperature.hpp"
-#include "posenc/softmax/log_n.hpp"
-#include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {
 
-/// Cells of a plan, from its first head on. They were checked.
-inline given_mask cells_of(posenc1_cells const& cells, attention_plan const& plan) {
-  auto const tokens = plan.given->tokens, heads = plan.kv_heads * plan.group;
+/// Cells of a plan, of all heads or from its first head on. They were checked.
+inline given_mask cells_of(posenc1_cells const& cells, attention_plan const& plan, bool of_all) {
+  auto const tokens = plan.given->tokens,
+             heads = of_all ? plan.given->heads : plan.kv_heads * plan.group,
+             first_head = of_all ? 0 : plan.first_head();
   bool const shared = cells.heads <= 1;
   auto const make = [&]<class T>(T const*, std::ptrdiff_t size) {
     auto const row = static_cast<std::ptrdiff_t>(size == 0 ? (tokens + 7) / 8 : tokens) *
@@ -40,7 +38,7 @@ inline given_mask cells_of(posenc1_cells const& cells, attention_plan const& pla
                                                : static_cast<std::ptrdiff_t>(tokens) * key;
     auto const head = cells.head_stride == 0 ? rows * query : cells.head_stride;
     auto const* const data = static_cast<std::byte const*>(cells.data) +
-                             (shared ? 0 : static_cast<std::ptrdiff_t>(plan.first_head()) * head);
+                             (shared ? 0 : static_cast<std::ptrdiff_t>(first_head) * head);
     given_mask::shape const shape{plan.query_tokens, shared ? 1 : heads, tokens};
     auto const per_query = cells.one_row != 0 ? 0 : query, per_head = shared ? 0 : head;
     if (size == 0) return given_mask::bits(data, shape, {per_query, per_head});
@@ -64,7 +62,7 @@ inline given_mask cells_of(posenc1_cells const& cells, attention_plan const& pla
     }
   }();
   if (cells.slopes == nullptr) return made;
-  return made.with_slopes(std::span(cells.slopes + plan.first_head(), heads));
+  return made.with_slopes(std::span(cells.slopes + first_head, heads));
 }
 
 /// A key bias, in one layout, and what it is made of.
@@ -75,6 +73,14 @@ struct layout_key_bias {
   frequencies f;
   std::optional<pair_axes> axes;
   std::vector<float> bias;
+
+  std::size_t heads() const noexcept { return of.heads; }
+  std::size_t kv_heads() const noexcept { return of.kv_heads; }
+  std::size_t head_dim() const noexcept { return of.head_dim; }
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    in_halves ? in_halves->adjust_scores(row) : is_interleaved->adjust_scores(row);
+  }
 
   /// sequence: nothing, or positions and delta.
   key_bias_of_set* made(auto const&... sequence) && {
@@ -107,98 +113,48 @@ inline void destroy_key_bias(key_bias_of_set* bias) noexcept {
   delete reinterpret_cast<layout_key_bias*>(bias);
 }
 
-/// An encoding: what posenc's own do, as the plan says.
-class run_time_rules {
- public:
-  static constexpr bool is_pointwise = true;
+/// Which keys a query of the plan sees.
+inline mask mask_of(attention_plan const& plan) {
+  auto const& a = *plan.given;
+  auto const distance = [](std::size_t positions) { return static_cast<std::int64_t>(positions); };
+  auto seen = mask::window(a.behind == 0 ? mask::any : distance(a.behind) - 1,
+                           a.ahead == POSENC1_ALL_AHEAD ? mask::any : distance(a.ahead));
+  if (a.chunk != 0) seen = seen & mask::chunked(distance(a.chunk));
+  return a.mask.data == nullptr ? seen : seen & mask::given(cells_of(a.mask, plan, false));
+}
 
-  /// sized: as it is; else what decides the number of bytes alone.
-  run_time_rules(attention_plan const& plan, bool sized)
-      : given_(*plan.given), first_head_(plan.first_head()) {
-    if (!sized) return;
-    if (given_.bias.data != nullptr) bias_ = cells_of(given_.bias, plan);
-    if (given_.mask.data != nullptr) cells_ = cells_of(given_.mask, plan);
-    has_mask_ = true;
+/// What a plan asks. sized: all of it; else what decides the number of bytes alone, and nothing
+/// that is pointed to.
+inline attention_rules rules_of(attention_plan const& plan, bool sized) {
+  auto const& a = *plan.given;
+  auto const rule = static_cast<temperature_rule>(a.temperature.rule);
+  if (!sized) {
+    bool const none = rule == temperature_rule::none;
+    return {.sees = mask::full, .temperature = {.rule = none ? rule : temperature_rule::adaptive}};
   }
-
-  posenc::mask mask() const {
-    if (!has_mask_) return posenc::mask::full;
-    auto const limit = [](std::size_t positions) {
-      return positions == 0 ? posenc::mask::any : static_cast<std::int64_t>(positions) - 1;
-    };
-    auto const ahead = given_.ahead == POSENC1_ALL_AHEAD ? posenc::mask::any
-                                                         : static_cast<std::int64_t>(given_.ahead);
-    auto seen = posenc::mask::window(limit(given_.behind), ahead);
-    if (given_.chunk != 0)
-      seen = seen & posenc::mask::chunked(static_cast<std::int64_t>(given_.chunk));
-    return cells_ ? seen & posenc::mask::given(*cells_) : seen;
-  }
-
-  /// Site 3.
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    auto of_all = row;
-    of_all.head += first_head_;
-    if (given_.key_bias != nullptr) {
-      auto const& b = *reinterpret_cast<layout_key_bias const*>(given_.key_bias->bias);
-      b.in_halves ? b.in_halves->adjust_scores(of_all) : b.is_interleaved->adjust_scores(of_all);
-    }
-    if (given_.tau > 0) scale_invariant(given_.tau).adjust_scores(row);
-    if (auto const& p = given_.profiles; p.profiles != nullptr) {
-      of_all.query_side = {p.query_side + (row.query_index * given_.heads + of_all.head) * p.rank,
-                           p.rank};
-      add_profile(std::span(p.profiles, p.rank * p.extent), p.rank, of_all);
-    }
-    if (bias_)
-      bias_->apply(row.query_index, row.head,
-                   {row.first_key_index, row.first_key_index + row.scores.size()}, row.scores);
-    if (given_.slopes != nullptr)
-      add_bias(row, [slope = given_.slopes[first_head_ + row.head], &row](std::int64_t key) {
-        auto const distance = distance_between(row.query_position, key);
-        return -slope * std::abs(static_cast<double>(distance));
-      });
-    if (given_.cap > 0) soft_cap(given_.cap).adjust_scores(row);
-  }
-
-  /// Site 4.
-  bool changes_temperature() const noexcept {
-    return given_.temperature.rule != POSENC1_NO_TEMPERATURE;
-  }
-  double inverse_temperature(row_statistics const& row) const {
-    auto const& t = given_.temperature;
-    switch (t.rule) {
-      case POSENC1_LOG_N:
-        return log_n(t.length).inverse_temperature(row);
-      case POSENC1_LOG_N_BY_POSITION:
-        return log_n_by_position(t.length).inverse_temperature(row);
-      case POSENC1_BY_POSITION:
-        return position_temperature{t.scale, t.length, t.offset}.inverse_temperature(row);
-      case POSENC1_ADAPTIVE:
-        return adaptive_temperature().inverse_temperature(row);
-      case POSENC1_HALF_WEIGHT:
-        return half_weight_temperature(t.scale > 0 ? t.scale : 0.5).inverse_temperature(row);
-      case POSENC1_CRITICAL:
-        return critical_temperature(t.scale > 0 ? t.scale : 2).inverse_temperature(row);
-      case POSENC1_SSMAX: {
-        if (row.keys < 2) return 1;
-        auto const head = first_head_ + row.head;
-        return t.scales[head] * std::log(static_cast<double>(row.keys)) +
-               (t.biases == nullptr ? 0 : t.biases[head]);
-      }
-      default:
-        return 1;
-    }
-  }
-  double sink(std::size_t head) const noexcept {
-    return given_.sinks == nullptr ? no_sink : given_.sinks[first_head_ + head];
-  }
-  bool adjusts_whole_rows() const noexcept { return false; }
-
- private:
-  posenc1_attention const& given_;
-  std::size_t first_head_;
-  bool has_mask_ = false;
-  std::optional<given_mask> bias_, cells_;
-};
+  auto const of_heads = [&](double const* numbers) {
+    return viewed<double>(numbers, numbers == nullptr ? 0 : a.heads);
+  };
+  auto const& t = a.temperature;
+  auto const& p = a.profiles;
+  attention_rules rules{
+      .sees = mask_of(plan),
+      .scale = plan.scale,
+      .factor = plan.factor,
+      .cap = a.cap,
+      .tau = a.tau,
+      .temperature = {rule, t.length, t.scale, t.offset, of_heads(t.scales), of_heads(t.biases)},
+      .slopes = of_heads(a.slopes),
+      .sinks = of_heads(a.sinks),
+      .profiles = {p.profiles, p.rank, p.extent,
+                   heads_view(p.query_side, {p.query_side == nullptr ? 0 : plan.query_tokens,
+                                             a.heads, std::max<std::size_t>(p.rank, 1)})},
+      .first_head = plan.first_head(),
+      .all_heads = a.heads};
+  if (a.bias.data != nullptr) rules.biases = cells_of(a.bias, plan, true);
+  if (a.key_bias != nullptr)
+    rules.key_bias = reinterpret_cast<layout_key_bias const&>(*a.key_bias->bias);
+  return rules;
+}
 
 }}}  // namespace c_set

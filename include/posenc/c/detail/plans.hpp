@@ -103,7 +103,7 @@ struct attention_plan {
   posenc1_attention const* given;               ///< what is not below is read here
   stored_heads queries, outputs, keys, values;  ///< of these heads
   std::size_t query_tokens, first_kv_head, kv_heads, group, value_dim;
-  double scale;
+  double scale, factor;  ///< of scores
 
   std::size_t first_head() const noexcept { return first_kv_head * group; }
 };
@@ -145,7 +145,6 @@ struct attention_functions {
 struct posenc1_key_bias {
   posenc_c::attention_functions const* set;
   posenc_c::key_bias_of_set* bias;
-  std::size_t kv_heads, heads, head_dim;
 };
 
 namespace posenc_c {

@@ -1,4 +1,4 @@
-// The parameters of ggml's op GGML_OP_FLASH_ATTN_EXT, and its rules for scores. Needs no ggml.
+// The parameters of ggml's op GGML_OP_FLASH_ATTN_EXT. Needs no ggml.
 #pragma once
 
 #include <array>
@@ -10,9 +10,6 @@
 #include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/encoding/score_row.hpp"
-#include "posenc/score/soft_cap.hpp"
-#include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
@@ -35,29 +32,6 @@ struct ggml_attention_parameters {
     return std::exp2(-static_cast<double>(max_bias) / 2 * static_cast<double>(i) /
                      static_cast<double>(n));
   }
-};
-
-/// The op's rules: all switches in one type, so that attention is compiled once for each type of
-/// keys and values.
-class ggml_attention_rules {
- public:
-  ggml_attention_rules(float logit_softcap, float const* sinks) noexcept
-      : cap_(std::abs(static_cast<double>(logit_softcap))), sinks_(sinks) {}
-
-  static constexpr bool is_pointwise = true;  ///< see adjusts_each_score
-  /// (3)
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    if (cap_ != 0) soft_cap(cap_).adjust_scores(row);
-  }
-  /// (4)
-  double sink(std::size_t head) const noexcept {
-    return sinks_ == nullptr ? no_sink : static_cast<double>(sinks_[head]);
-  }
-
- private:
-  double cap_;
-  float const* sinks_;
 };
 
 }}}  // namespace posenc::detail
