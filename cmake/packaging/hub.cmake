@@ -13,7 +13,6 @@ file(COPY "${SOURCE}/LICENSE" "${hub}/CARD.md" "${hub}/torch-ext" DESTINATION "$
 copy_license(xsimd "${XSIMD}" "${FOLDER}")
 file(COPY "${SOURCE}/include/posenc" "${XSIMD}/xsimd" DESTINATION "${FOLDER}/include" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
   PATTERN analysis EXCLUDE PATTERN model EXCLUDE PATTERN adapter EXCLUDE PATTERN embedding EXCLUDE)
-file(COPY "${SOURCE}/cmake/kernels" DESTINATION "${FOLDER}" FILES_MATCHING PATTERN "*.hpp")
 
 # section(NAME SET FILE...): a kernel of build.toml, and its files.
 function(section name set)
@@ -25,7 +24,7 @@ function(section name set)
 [kernel.${name}]
 backend = \"cpu\"
 depends = [\"torch\"]
-include = [\"include\", \"kernels\"]
+include = [\"include\"]
 cxx-flags = [\"-std=c++20\", \"-fvisibility=hidden\", \"${options}\"]
 src = [\"${files}\"]
 ")
@@ -49,11 +48,6 @@ foreach(set IN LISTS sets)
     section(${set} ${set} sets/${set}.cpp)
   endif()
 endforeach()
-file(GLOB sources RELATIVE "${SOURCE}/cmake/kernels" "${SOURCE}/cmake/kernels/*.cpp")
-list(REMOVE_ITEM sources set.cpp)
-foreach(source IN LISTS sources)
-  copy_defined(api/${source} api ${source})
-endforeach()
-list(TRANSFORM sources PREPEND api/)
-file(GLOB_RECURSE headers RELATIVE "${FOLDER}" "${FOLDER}/include/*" "${FOLDER}/kernels/*")
-section(api api ${sources} ${headers})
+copy_defined(api/library.cpp api library.cpp)
+file(GLOB_RECURSE headers RELATIVE "${FOLDER}" "${FOLDER}/include/*")
+section(api api api/library.cpp ${headers})

@@ -50,9 +50,15 @@ std::vector<double> scores_of_ones(auto const& encoding, profile_settings const&
   heads_view<double const> const q_heads(q.data(), {queries.size(), heads, head_dim},
                                          {static_cast<std::ptrdiff_t>(head_dim), 0}),
       k_heads(k.data(), {keys.size(), 1, head_dim});
-  auto const seen = attention(
-      q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
-      {.mask = mask::full, .query_positions = queries, .key_positions = keys, .keep_scores = true});
+  attention_options const options{
+      .mask = mask::full, .query_positions = queries, .key_positions = keys, .keep_scores = true};
+  auto const seen = [&] {
+    if constexpr (requires { encoding.distances(); })
+      return attention_near_and_far(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding, nope(),
+                                    options);
+    else
+      return attention(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding, options);
+  }();
   auto const of_a_head = static_cast<std::ptrdiff_t>(queries.size() * keys.size());
   return {seen.scores.end() - of_a_head, seen.scores.end()};
 }
@@ -102,9 +108,25 @@ class jobs {
     auto at = settings_;
     at.heads = heads;
     at.keys_at_once = keys_at_once.value_or(at.keys_at_once);
-    jobs_.push_back([this, name = std::move(name), own, encoding, at, compares] {
-      curve c{name, own, compares, measure(encoding, at),
-              measure(scheme{encoding, adaptive_temperature{}}, at)};
+    add_job(std::move(name), own, encoding, encoding, at, compares);
+  }
+  // Of the last query, which profiles are of, each key is at one distance.
+  template <class Inner>
+  void add(std::string name, bool own, distance_remapped<Inner> const& encoding) {
+    auto const last = static_cast<std::int64_t>(settings_.range - 1);
+    auto const here = [](std::int64_t t) { return t; };
+    auto const there = [last, far = encoding.distances()](std::int64_t s) {
+      return last - static_cast<std::int64_t>(far.distance(last, s));
+    };
+    add_job(std::move(name), own, encoding, remapped(encoding.inner(), here, there), settings_,
+            true);
+  }
+
+  void add_job(std::string name, bool own, auto const& encoding, auto const& of_last_query,
+               profile_settings const& at, bool compares) {
+    jobs_.push_back([this, name = std::move(name), own, encoding, of_last_query, at, compares] {
+      curve c{name, own, compares, measure(of_last_query, at),
+              measure(scheme{of_last_query, adaptive_temperature{}}, at)};
       if (depends_on_query(encoding, at)) {
         auto const queries = some_queries(at.range);
         c.queries = queries.size();

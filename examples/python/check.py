@@ -312,12 +312,11 @@ class Caches(unittest.TestCase):
         rows, x, cache = f.rows([0, 1]), numpy.zeros((2, 1, 64), numpy.float32), posenc.Cache("f32", 1, 2, 1, 64)
         for sentence, wrong in {
             "type must not be given without an array as source, or uint16 as out, got 'bf16'": lambda: posenc.StepHeads(cache, type="bf16"),
-            "layout must not be given without an array": lambda: posenc.StepHeads(cache, layout="halves"),
             "source_slots must not be given without a Cache": lambda: posenc.StepHeads(x, source_slots=[0, 1]),
             "slots must not be given without cache, got .0, 1.": lambda: posenc.StepHeads(x, slots=[0, 1]),
-            "out_layout must not be given without out": lambda: posenc.StepHeads(x, out_layout="halves"),
+            "out_layout must not be given without out or cache": lambda: posenc.StepHeads(x, out_layout="halves"),
             "rows must not be given without queries or keys": lambda: posenc.write_step(rows, values=posenc.StepHeads(x)),
-            "first_dim must be 0 for values": lambda: posenc.write_step(values=posenc.StepHeads(x, first_dim=2)),
+            "values: first_dim must be 0 for heads that do not rotate": lambda: posenc.write_step(values=posenc.StepHeads(x, first_dim=2)),
             **{f"keys: {sentence}": lambda given=given: posenc.write_step(rows, keys=posenc.StepHeads(x, **given))
                for sentence, given in (("eps of the norm must be given", {"norm": "l2"}),
                                        ("eps of .* must be given", {"after": True}),
@@ -346,7 +345,8 @@ class Caches(unittest.TestCase):
             "memory must be a contiguous array of uint8 .2, 136.": lambda: posenc.Cache("q8_0", 2, 2, 1, 64, memory=x),
             "pages must be an integer in": lambda: posenc.Cache("q8_0", -1, 2, 1, 64),
             "scale must be 0 for this format": lambda: posenc.read_cache(posenc.Cache("q8_0", 1, 1, 1, 64, scale=2)),
-            "same tokens, got .2, 3.": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=heads),
+            "one row for each of 2 tokens.* got 3": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=heads),
+            "queries, keys must have the same tokens, got 1 x 2 and 1 x 1": lambda: posenc.write_step(rows, queries=heads, keys=posenc.StepHeads(x[:1])),
             "rows must be float32": lambda: posenc.write_step(keys=heads),
             "keys must be of type StepHeads, got float32 .2, 1, 64.": lambda: posenc.write_step(rows, keys=x),
             "norm must be one of": lambda: posenc.StepHeads(x, norm="l3"),
@@ -356,7 +356,7 @@ class Caches(unittest.TestCase):
             "alike, keys with the 32 dims": lambda: posenc.attend(x[0][:, :32], cache, cache),
             "queries must be an array": lambda: posenc.attend(x[0, 0], cache, cache),
             "kv_heads must divide heads, got 2 kv heads for 1 heads": lambda: posenc.attend(x[0], posenc.Cache("f32", 1, 1, 2, 64), posenc.Cache("f32", 1, 1, 2, 64)),
-            "caches are floats": lambda: posenc.attend(x[0].astype(numpy.float64), cache, cache),
+            "doubles alone or not at all": lambda: posenc.attend(x[0].astype(numpy.float64), cache, cache),
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
                 wrong()
@@ -438,6 +438,103 @@ class Biases(unittest.TestCase):  # tests/kernels/cases has their numbers
                 make()
 
 
+class Views(unittest.TestCase):
+    """Heads are one view in C, and a rotation one call: of arrays and caches, numbers and codes, a tensor and a step."""
+
+    def setUp(self):
+        self.f = posenc.frequencies(rotary_dim=32, base=100)
+        self.x = numpy.random.default_rng(14).standard_normal((2, 3, 4, 32))
+
+    def test_store_in_the_layout_of_the_source(self):
+        x, at = self.x[0].astype(numpy.float32), [4, 5, 6]
+        rows, cache = self.f.rows(at), posenc.Cache("f32", 1, 3, 4, 32)
+        for layout in ("halves", "interleaved"):
+            wanted = rotated(x, self.f.inv_freq, at, layout, 0)
+            posenc.write_step(rows, keys=posenc.StepHeads(x, layout=layout, cache=cache))
+            numpy.testing.assert_allclose(posenc.read_cache(cache), wanted, 0, 1e-6)
+            posenc.write_step(self.f.rows([-p for p in at]), keys=posenc.StepHeads(cache, layout=layout))
+            numpy.testing.assert_allclose(posenc.read_cache(cache), x, 0, 1e-6)
+        posenc.write_step(rows, keys=posenc.StepHeads(x, layout="interleaved", out_layout="halves", cache=cache))
+        parted = numpy.concatenate([wanted[..., ::2], wanted[..., 1::2]], -1)
+        numpy.testing.assert_allclose(posenc.read_cache(cache), parted, 0, 1e-6)
+        with self.assertRaisesRegex(posenc.Error, "values: to_layout must be 0 or, where heads rotate, "):
+            posenc.write_step(values=posenc.StepHeads(x, out_layout="halves", cache=cache))
+
+    def test_of_batches(self):
+        at, slots = [4, 5, 6], [6, 1, 3, 0, 7, 4]
+        wanted = numpy.stack([rotated(x, self.f.inv_freq, at, "halves", 0) for x in self.x])
+        for dtype, format, bound in ((numpy.float32, "f32", 1e-6), (numpy.float16, "f16", 4e-3)):
+            with self.subTest(format):
+                k_cache, v_cache = (posenc.Cache(format, 2, 4, 4, 32) for _ in range(2))
+                given, q = (self.x.astype(dtype) for _ in range(2))
+                posenc.write_step(self.f.rows(at), queries=posenc.StepHeads(q, scale=2),
+                                  keys=posenc.StepHeads(given, cache=k_cache, slots=slots),
+                                  values=posenc.StepHeads(given, cache=v_cache, slots=slots))
+                numpy.testing.assert_allclose(q, 2 * wanted, 0, 2 * bound)
+                k, v = (posenc.read_cache(cache, slots).reshape(2, 3, 4, 32) for cache in (k_cache, v_cache))
+                numpy.testing.assert_allclose(k, wanted, 0, bound)
+                self.assertTrue((v == given).all())
+                found = posenc.attend(q, k_cache, v_cache, slots=numpy.reshape(slots, (2, 3)))
+                self.assertTrue((found == posenc.attend(q, k.astype(dtype), v.astype(dtype))).all())
+
+    def test_of_doubles_in_a_step(self):
+        x, at = self.x[0].copy(), [4, 5, 6]
+        rows, wanted = self.f.rows(at, numpy.float64), rotated(x, self.f.inv_freq, at, "halves", 0)
+        posenc.write_step(rows, keys=posenc.StepHeads(x, out=(out := numpy.empty_like(x))), queries=posenc.StepHeads(q := x.copy()))
+        for found in (q, out):
+            numpy.testing.assert_allclose(found, wanted, 0, 6 * ANGLE)
+        with self.assertRaisesRegex(posenc.Error, "values: heads of double must rotate to one target"):
+            posenc.write_step(values=posenc.StepHeads(x))
+        with self.assertRaisesRegex(posenc.Error, "keys: heads of double must be rotated to heads of double"):
+            posenc.write_step(rows, keys=posenc.StepHeads(x, cache=posenc.Cache("f32", 1, 3, 4, 32)))
+
+    def test_of_a_whole_cache_rotate_where_they_lie(self):
+        cache, x = posenc.Cache("f32", 2, 3, 4, 32), self.x.reshape(6, 4, 32).astype(numpy.float32)
+        posenc.write_step(values=posenc.StepHeads(x, cache=cache))
+        self.assertIs(posenc.rotate(cache, self.f.rows([7] * 6)), cache)
+        numpy.testing.assert_allclose(posenc.read_cache(cache), rotated(x, self.f.inv_freq, [7] * 6, "halves", 0), 0, 1e-6)
+
+
+class Zeros(unittest.TestCase):
+    """What to C would be a default, though it was not said here, is said, or refused."""
+
+    def setUp(self):
+        made = numpy.random.default_rng(15).standard_normal
+        self.q, self.k, self.v = (made(shape).astype(numpy.float32) for shape in ((7, 4, 32), (7, 2, 32), (7, 2, 32)))
+
+    def outputs(self, seen, factor=1):
+        k, v = (x.repeat(2, axis=1).astype(float) for x in (self.k, self.v))
+        scores = numpy.where(seen, factor * numpy.einsum("qhd,khd->hqk", self.q.astype(float), k) / numpy.sqrt(32), -numpy.inf)
+        weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+        return numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), v)
+
+    def test_of_later_keys(self):
+        distance = numpy.arange(7)[:, None] - numpy.arange(7)
+        for given, seen in (({}, distance < 7), ({"causal": False, "ahead": None}, distance < 7), ({"ahead": 0}, distance < 7),
+                            ({"ahead": 1}, distance >= 0), ({"causal": True}, distance >= 0), ({"ahead": 3}, distance > -3),
+                            ({"causal": True, "ahead": 3}, distance >= 0), ({"behind": 2, "ahead": 2}, abs(distance) < 2)):
+            with self.subTest(given):
+                numpy.testing.assert_allclose(posenc.attend(self.q, self.k, self.v, **given), self.outputs(seen), 0, 1e-6)
+
+    def test_of_a_factor(self):
+        found = posenc.attend(self.q, self.k, self.v, factor=2.5)
+        numpy.testing.assert_allclose(found, self.outputs(True, 2.5), 0, 2e-6)
+        with self.assertRaisesRegex(posenc.Error, "attend: factor must not be 0, got 0.0"):
+            posenc.attend(self.q, self.k, self.v, factor=0.0)
+
+    def test_of_slots(self):
+        cache = posenc.Cache("q8_0", 2, 4, 2, 32)
+        for tokens in (1, 7):
+            with self.assertRaisesRegex(posenc.Error, rf"slots must be given where tokens are not all 8 of the cache, got None for {tokens}$"):
+                posenc.write_step(values=posenc.StepHeads(self.v[:tokens], cache=cache))
+        self.assertTrue((cache.memory == 0).all())
+
+    def test_of_scales(self):
+        for format in ("int8_static", "int4_static"):
+            with self.assertRaisesRegex(posenc.Error, "scale must be finite and positive as float, with a finite inverse, got 0"):
+                posenc.read_cache(posenc.Cache(format, 1, 4, 2, 32))
+
+
 class Sizes(unittest.TestCase):
     """To C, a size of 0 stands for a default; an array of that size does not."""
 
@@ -503,8 +600,8 @@ class Sizes(unittest.TestCase):
             "pairs must be positive.*, got 0": lambda: posenc.rotate(q.copy(), numpy.empty((3, 2, 0), numpy.float32)),
             "pairs must be positive": lambda: posenc.write_step(numpy.empty((3, 2, 0), numpy.float32), keys=posenc.StepHeads(q)),
             "rows must be .tokens, 2, pairs|one row for each of 3": lambda: posenc.rotate(q.copy(), f.rows([])),
-            "the same tokens, got .0, 3.": lambda: posenc.write_step(f.rows([]), keys=posenc.StepHeads(q)),
-            "keys: heads must be positive where there is data, got 0": lambda: posenc.write_step(
+            "one row for each of 3 tokens, or of 1 times as many, got 0": lambda: posenc.write_step(f.rows([]), keys=posenc.StepHeads(q)),
+            "keys: heads must be positive, got 0": lambda: posenc.write_step(
                 f.rows([1, 2, 3]), keys=posenc.StepHeads(q[:, :0])),
             "got .0, 4, 32.": lambda: posenc.StepHeads(q, cache=cache, slots=[]),
             "keys: head_dim must be positive": lambda: posenc.write_step(f.rows([1, 2, 3]), keys=posenc.StepHeads(q[..., :0])),
@@ -581,7 +678,7 @@ class Fixed(unittest.TestCase):
         f = posenc.frequencies(MODELS / "qwen2-vl-7b.json")
         for thing, names in (
                 (f, [name[1:] for name in vars(f) if name not in ("_handle", "_makers", "_pairs")]),
-                (posenc.Cache("f32", 1, 3, 4, 32), ("format", "pages", "page_tokens", "heads", "head_dim", "layout", "scale", "inverse")),
+                (posenc.Cache("f32", 1, 3, 4, 32), ("format", "pages", "page_tokens", "heads", "head_dim", "scale", "inverse")),
                 (posenc.StepHeads(self.x), ("tokens",)), (posenc.Cells(self.x), ("array", "bits", "slopes"))):
             for name in names:
                 with self.subTest(name):
@@ -685,6 +782,19 @@ class Overlap(unittest.TestCase):
                             keys = posenc.StepHeads(source, **given)
                             self.refused(name, lambda: posenc.write_step(rows, queries=queries, keys=keys))
 
+    def test_of_what_is_written_last(self):
+        rows, there = self.placed(self.rows), self.placed(self.x, 16)
+        self.refused("rows", lambda: posenc.write_step(
+            rows, queries=posenc.StepHeads(self.x.copy()), keys=posenc.StepHeads(self.x, out=there)))
+
+    def test_of_memory_of_others(self):  # which says nothing of its owner
+        rows = numpy.frombuffer(self.memory, numpy.float32, self.rows.size).reshape(self.rows.shape)
+        rows[...] = self.rows
+        for of in (self.memory, memoryview(self.memory).cast("B")):
+            out = numpy.frombuffer(of, numpy.float32, self.x.size, 4).reshape(self.x.shape)
+            self.refused("rows", lambda: posenc.rotate(self.x, rows, out=out))
+        self.refused("rows", lambda: posenc.rotate(self.x, rows, out=self.memory.view(numpy.float32)[1:385].reshape(self.x.shape)))
+
     def test_of_attend(self):
         k, q = numpy.ones((11, 4, 32), numpy.float32), numpy.ones((2, 3, 4, 32), numpy.float32)
         made = {"queries": self.x, "keys": k, "values": k, "mask": numpy.ones((3, 11), bool),
@@ -777,7 +887,7 @@ class Arguments(unittest.TestCase):
         self.flags = [(attend, name) for name in ("causal", "dot_products", "log_sum_exp", "scores", "weights")] + [
             (lambda **given: step(eps=1, weight=x(32), **given), name) for name in ("after", "plus_one")] + [
             (make(posenc.Cells, numpy.ones((3, 2), numpy.uint8)), "bits")]
-        self.reals = [(attend, "scale"), (attend, "cap"), (attend, "tau"), (make(posenc.rotate, q.copy(), rows), "eps"),
+        self.reals = [(attend, "scale"), (attend, "factor"), (attend, "cap"), (attend, "tau"), (make(posenc.rotate, q.copy(), rows), "eps"),
                       (make(posenc.rotate, q.copy(), rows), "scale"), (step, "eps"), (step, "scale"),
                       (make(cache, format="e4m3"), "scale"), (make(cache, format="e4m3"), "inverse"),
                       (of_temperature("log_n"), "length of temperature"),
@@ -791,8 +901,8 @@ class Arguments(unittest.TestCase):
             (make(posenc.KeyBias, f, x(2, 32)), "heads"), (make(posenc.KeyBias, f, x(2, 32), 4), "first_dim"), (at, "delta"),
             (make(posenc.format_bytes, "f32"), "head_dim"), (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "layer"),
             (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "length")]
-        self.names = [(attend, "layout"), (rotate_dim, "layout"), (step, "layout"), (lambda **given: step(out=x(3, 4, 32), **given), "out_layout"),
-                      (step, "norm"), (step, "eps_place"), (step, "rounding"), (cache, "format"), (cache, "layout"),
+        self.names = [(rotate_dim, "layout"), (step, "layout"), (lambda **given: step(out=x(3, 4, 32), **given), "out_layout"),
+                      (step, "norm"), (step, "eps_place"), (step, "rounding"), (cache, "format"),
                       (make(posenc.KeyBias, f, x(2, 32), 4), "layout"), (of_temperature("ssmax"), "rule"),
                       (make(f.on_axes, numbers=[16]), "axes"), (make(posenc.frequencies, base=100, rotary_dim=8), "rule"),
                       (attend, "type"), (rotate_dim, "type"), (make(posenc.hadamard, q.copy()), "type"), (step, "type"),

@@ -32,6 +32,7 @@ import numbers
 import operator
 import os
 import pathlib
+import re
 import tempfile
 import threading
 
@@ -47,117 +48,55 @@ class Error(ValueError):
 
 # ---- The C API
 
-_TYPES = {None: None, "f32": 0, "f64": 1, "f16": 2, "bf16": 3}
-_FLOATS = {("f", 4): "f32", ("f", 8): "f64", ("f", 2): "f16"}
-_LAYOUTS = {"halves": 0, "interleaved": 1}
-_FORMATS = {"f32": 0, "f16": 2, "bf16": 3, "u8_per_head": 4, "q8_0": 5, "q8_0_avx2": 6,
-            "int8_per_head": 7, "int8_per_head_truncated": 8, "int8_static": 9, "e4m3": 10,
-            "e4m3_truncated": 11, "deepseek_v4": 12, "deepseek_v4_cpu": 13, "q4_0": 14,
-            "int4_per_head": 15, "int4_static": 16}
+_LAYOUTS = {"halves": 1, "interleaved": 2}
+_TYPES = {None: None, "f32": 1, "f64": 2, "f16": 3, "bf16": 4}
+_FORMATS = {"f32": 1, "f16": 3, "bf16": 4, "u8_per_head": 5, "q8_0": 6, "q8_0_avx2": 7, "int8_per_head": 8,
+            "int8_per_head_truncated": 9, "int8_static": 10, "e4m3": 11, "e4m3_truncated": 12, "deepseek_v4": 13,
+            "deepseek_v4_cpu": 14, "q4_0": 15, "int4_per_head": 16, "int4_static": 17}
+_TYPE_OF = {numpy.dtype(numpy.float32): 1, numpy.dtype(numpy.float64): 2, numpy.dtype(numpy.float16): 3}
+_UINT16, _INT64 = numpy.dtype(numpy.uint16), numpy.dtype(numpy.int64)
+_REALS = {1: numpy.dtype(numpy.float32), 2: numpy.dtype(numpy.float64)}
 _NORMS = {"rms": 0, "l2": 1}
 _EPS_PLACES = {"inside": 0, "outside": 1, "at_least": 2}
 _ROUNDINGS = {None: 0, "flashinfer_fused": 2, "separate_calls": 18, "vllm_fused": 20,
               "sglang_fused": 30, "hugging_face": 31}
 _AXES = {"by_pair": 0, "contiguous": 1, "interleaved": 2, "ggml": 3, "ggml_interleaved": 4}
-_CELLS = {"b": 0, "bits": 1, "f4": 2, "f8": 3, "f2": 4, "bf16": 5}
+_CELLS = {"b": 1, "bits": 2, "f4": 3, "f8": 4, "f2": 5, "bf16": 6}
 _TEMPERATURES = {None: 0, "log_n": 1, "log_n_by_position": 2, "ssmax": 3, "by_position": 4,
                  "adaptive": 5, "half_weight": 6, "critical": 7}
 _BOTH_WAYS = None, "image", "image_within_window", "prefix"
-_LAST_DIMS = ctypes.c_size_t(-1).value
+_UNROTATED = 3
+_LAST_DIMS = _ALL_AHEAD = _LARGEST_BLOCK = ctypes.c_size_t(-1).value
 _size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
 
 
-class _Parameter(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("number", _double),
-                ("list", ctypes.POINTER(_double)), ("count", _size)]
-
-
-class _Layer(ctypes.Structure):
-    _fields_ = [("layout", ctypes.c_int), ("first_dim", _size), ("rotary_dim", _size),
-                ("head_dim", _size), ("window", _size), ("ahead", _size), ("chunk", _size),
-                ("softmax_factor", _double), ("cap", _double), ("sinks", ctypes.c_int),
-                ("depends_on_length", ctypes.c_int), ("both_ways", ctypes.c_int),
-                ("key_bias_is_separable", ctypes.c_int)]
-
-
-class _Heads(ctypes.Structure):
-    _fields_ = [("data", _pointer), ("type", ctypes.c_int), ("layout", ctypes.c_int),
-                ("batch_stride", ctypes.c_ssize_t), ("token_stride", ctypes.c_ssize_t),
-                ("head_stride", ctypes.c_ssize_t), ("slots", _pointer), ("pages", _size),
-                ("page_tokens", _size)]
-
-
-class _Rotation(ctypes.Structure):
-    _fields_ = [("from_", _Heads), ("to", _Heads), ("batches", _size), ("tokens", _size),
-                ("heads", _size), ("head_dim", _size), ("first_dim", _size), ("cos_sin", _pointer),
-                ("rows", _size), ("pairs", _size), ("maker", _pointer), ("eps", _double),
-                ("weight", _pointer), ("scale", _double)]
-
-
-class _Cache(ctypes.Structure):
-    _fields_ = [("data", _pointer), ("format", ctypes.c_int), ("layout", ctypes.c_int),
-                ("page_stride", ctypes.c_ssize_t), ("token_stride", ctypes.c_ssize_t),
-                ("head_stride", ctypes.c_ssize_t), ("slots", _pointer), ("pages", _size),
-                ("page_tokens", _size), ("scales", _pointer),
-                ("scales_page_stride", ctypes.c_ssize_t),
-                ("scales_token_stride", ctypes.c_ssize_t),
-                ("scales_head_stride", ctypes.c_ssize_t), ("scale", _double), ("inverse", _double)]
-
-
-class _Norm(ctypes.Structure):
-    _fields_ = [("eps", _double), ("kind", ctypes.c_int), ("place", ctypes.c_int),
-                ("eps_place", ctypes.c_int), ("weight", _pointer), ("weight_type", ctypes.c_int),
-                ("plus_one", ctypes.c_int)]
-
-
-class _StepHeads(ctypes.Structure):
-    _fields_ = [("from_", _Heads), ("from_cache", _Cache), ("to", _Heads), ("to_cache", _Cache),
-                ("heads", _size), ("head_dim", _size), ("first_dim", _size), ("norm", _Norm),
-                ("scale", _double), ("rounding", ctypes.c_uint), ("rounded_type", ctypes.c_int),
-                ("hadamard", _size), ("from_hadamard", _size)]
-
-
-class _Step(ctypes.Structure):
-    _fields_ = [("queries", _StepHeads), ("keys", _StepHeads), ("values", _StepHeads),
-                ("tokens", _size), ("cos_sin", _pointer), ("pairs", _size), ("maker", _pointer)]
-
-
-class _Cells(ctypes.Structure):
-    _fields_ = [("data", _pointer), ("type", ctypes.c_int), ("one_row", ctypes.c_int),
-                ("heads", _size), ("query_stride", ctypes.c_ssize_t),
-                ("head_stride", ctypes.c_ssize_t), ("key_stride", ctypes.c_ssize_t),
-                ("slopes", _pointer)]
-
-
-class _Temperature(ctypes.Structure):
-    _fields_ = [("rule", ctypes.c_int), ("length", _double), ("scale", _double),
-                ("offset", _double), ("scales", _pointer), ("biases", _pointer)]
-
-
-class _Profiles(ctypes.Structure):
-    _fields_ = [("profiles", _pointer), ("rank", _size), ("extent", _size), ("query_side", _pointer)]
-
-
-class _Attention(ctypes.Structure):
-    _fields_ = [("queries", _Heads), ("outputs", _Heads), ("keys", _Heads), ("values", _Heads),
-                ("key_cache", _Cache), ("value_cache", _Cache), ("tokens", _size), ("heads", _size),
-                ("kv_heads", _size), ("head_dim", _size), ("value_dim", _size), ("scale", _double),
-                ("sinks", _pointer), ("memory", _pointer), ("memory_bytes", _size),
-                ("query_tokens", _size), ("query_positions", _pointer), ("key_positions", _pointer),
-                ("causal", ctypes.c_int), ("dot_products", ctypes.c_int), ("behind", _size),
-                ("ahead", _size), ("chunk", _size), ("mask", _Cells), ("bias", _Cells),
-                ("slopes", _pointer), ("cap", _double), ("temperature", _Temperature),
-                ("log_sum_exp", _pointer), ("scores", _pointer), ("weights", _pointer),
-                ("key_bias", _pointer), ("profiles", _Profiles), ("tau", _double)]
+def _struct(fields, **structs):
+    """As posenc.h has it: types, each with the names of its fields."""
+    types = {"p": _pointer, "n": _size, "z": ctypes.c_ssize_t, "i": ctypes.c_int, "d": _double, **structs}
+    declared = [(name, types[of]) for of, *names in map(str.split, fields.split(",")) for name in names]
+    return type("struct", (ctypes.Structure,), {"_fields_": declared})
 
 
 _barrier = ctypes.CFUNCTYPE(None, _pointer)
-
-
-class _Worker(ctypes.Structure):
-    _fields_ = [("index", _size), ("count", _size), ("barrier", _barrier),
-                ("barrier_argument", _pointer), ("memory", _pointer), ("memory_bytes", _size)]
-
+_NO_BARRIER = _barrier()
+_Parameter = _struct("name name, d number, list list, n count", name=ctypes.c_char_p, list=ctypes.POINTER(_double))
+_Layer = _struct("i layout, n first_dim rotary_dim head_dim behind ahead chunk, d factor cap, "
+                 "i sinks depends_on_length both_ways key_bias_is_separable")
+_Heads = _struct("p data, i format, z page_stride token_stride head_stride, p slots, n pages page_tokens, p scales, "
+                 "z scales_page_stride scales_token_stride scales_head_stride, d scale inverse")
+_Rows = _struct("p cos_sin, n tokens batches rows pairs, p maker")
+_Norm = _struct("d eps, i kind place eps_place, p weight, i weight_format plus_one")
+_Operand = _struct("heads from_ to also_to, n heads head_dim, i layout to_layout, n first_dim, norm norm, d factor, "
+                   "i rounding rounded_to, n hadamard from_hadamard", heads=_Heads, norm=_Norm)
+_Cells = _struct("p data, i type one_row, n heads, z query_stride head_stride key_stride, p slopes")
+_Temperature = _struct("i rule, d length scale offset, p scales biases")
+_Profiles = _struct("p profiles, n rank extent, p query_side")
+_Attention = _struct(
+    "heads queries outputs keys values, n tokens query_tokens heads kv_heads head_dim value_dim, d scale factor, "
+    "p sinks memory, n memory_bytes, p query_positions key_positions, n behind ahead chunk, i dot_products, "
+    "cells mask bias, p slopes, d cap, temperature temperature, p log_sum_exp scores weights key_bias, "
+    "profiles profiles, d tau", heads=_Heads, cells=_Cells, temperature=_Temperature, profiles=_Profiles)
+_Worker = _struct("n index count, barrier barrier, p barrier_argument memory, n memory_bytes", barrier=_barrier)
 
 _loading, _loaded = threading.Lock(), None
 
@@ -174,6 +113,10 @@ def _find():
 
 
 def _library():
+    return _loaded or _load()
+
+
+def _load():
     global _loaded
     with _loading:
         if _loaded is None:
@@ -195,13 +138,11 @@ def _library():
             c.posenc1_row_maker_create.argtypes = [_pointer, ctypes.c_int64, _pointer]
             for name in ("posenc1_write_rows", "posenc1_write_fractional_rows"):
                 getattr(c, name).argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
-            for name in ("posenc1_rotate", "posenc1_write_step"):
-                getattr(c, name).argtypes = [_pointer, _size, _size]
+            c.posenc1_rotate.argtypes = [ctypes.POINTER(_Rows), ctypes.POINTER(_Operand), _size, _size, _size]
             c.posenc1_format_bytes.argtypes = [ctypes.c_int, _size, _pointer, _pointer]
-            c.posenc1_read_cache.argtypes = [_pointer, _size, _size, _size, _pointer]
-            c.posenc1_hadamard.argtypes = [_pointer, _size, _size, _size, _size]
-            c.posenc1_attention_memory_of.argtypes = [_pointer, _size, _size, _pointer]
-            c.posenc1_attend_as.argtypes = [_pointer, _size, _pointer]
+            c.posenc1_hadamard.argtypes = [ctypes.POINTER(_Heads), _size, _size, _size, _size]
+            c.posenc1_attention_memory_of.argtypes = [ctypes.POINTER(_Attention), _size, _size, ctypes.POINTER(_size)]
+            c.posenc1_attend_as.argtypes = [ctypes.POINTER(_Attention), _size, ctypes.POINTER(_Worker)]
             c.posenc1_key_bias_create.argtypes = [_pointer, _pointer, _size, _size, _size, ctypes.c_int, _size, _size,
                                                   _pointer]
             c.posenc1_key_bias_at.argtypes = [_pointer, _pointer, _size, ctypes.c_int64, _pointer]
@@ -211,9 +152,12 @@ def _library():
     return _loaded
 
 
-def _last_error():
-    """Names of files may be in it, which need not be UTF-8."""
-    return Error(_library().posenc1_error().decode(errors="backslashreplace"))
+def _last_error(where=r"\g<0>", called=()):
+    """As functions and operands are called here. Names of files may be in it, which need not be UTF-8."""
+    said = re.sub(r"posenc1_\w+", where, _library().posenc1_error().decode(errors="backslashreplace"), count=1)
+    for i, name in enumerate(called):
+        said = re.sub(rf"operand {i}(\.from)?(\.(\w+))?:", lambda found: f"{name}{', ' + found[3] if found[3] else ''}:", said)
+    return Error(said)
 
 
 def _call(name, *arguments):
@@ -319,7 +263,7 @@ def _first_dim(where, first_dim, head_dim):
 def _block(where, hadamard):
     """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
     if isinstance(hadamard, str) and hadamard == "largest":
-        return _LAST_DIMS
+        return _LARGEST_BLOCK
     if isinstance(hadamard, str) or not hasattr(hadamard, "__index__"):
         raise Error(f"posenc: {where}: the block must be an integer or 'largest', got {_shown(hadamard)}")
     return _count(where, "the block", hadamard)
@@ -369,14 +313,24 @@ def _array(where, name, values):
 
 def _for_c(array, dtype):
     """Contiguous and aligned."""
+    flags = array.flags
+    if array.dtype == dtype and flags.c_contiguous and flags.aligned:
+        return array
     made = numpy.ascontiguousarray(array, dtype)
     return made if made.flags.aligned else made.copy()
 
 
+def _data(array):
+    """The address of an array. (That of a buffer, where an array has one, takes a third of the time.)"""
+    if array.flags.carray and array.size:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    return array.ctypes.data
+
+
 def _numbers(where, name, values, shape, dtype=numpy.float64):
     """Real numbers of a shape, in which a name stands for any size; None: there are none."""
-    if values is None:
-        return None
+    if values is None or (values.__class__ is numpy.ndarray and values.dtype == dtype and values.shape == shape):
+        return None if values is None else _for_c(values, dtype)
     given = _array(where, name, values)
     if given.dtype.kind not in "iuf" or given.ndim != len(shape) or any(
             n != wanted for n, wanted in zip(given.shape, shape) if not isinstance(wanted, str)):
@@ -392,8 +346,10 @@ def _numbers(where, name, values, shape, dtype=numpy.float64):
 
 def _address(where, name, values, heads, kept):
     """That of a number for each head, which is kept with its name; None if there are none."""
+    if values is None:
+        return None
     kept.append((name, _numbers(where, name, values, (heads,))))
-    return None if kept[-1][1] is None else kept[-1][1].ctypes.data
+    return _data(kept[-1][1])
 
 
 def _int64s(where, name, values, axis="tokens"):
@@ -436,25 +392,25 @@ def _owner(array):
 
 def _require_apart(where, written, read):
     """C does not look whether rows, slots, weights and the like lie in what it writes. read: names and arrays."""
-    owners = {id(_owner(to)) for to in written}
-    known = id(None) not in owners
+    owners = [_owner(to) for to in written]
     for name, array in read:
-        if array is None or (known and (owner := _owner(array)) is not None and id(owner) not in owners):
-            continue
-        for to in written:
-            if numpy.may_share_memory(to, array, 10**6):
+        owner = _owner(array)
+        for to, of in zip(written, owners):
+            if (of is owner or of is None or owner is None) and numpy.may_share_memory(to, array, 10**6):
                 raise Error(f"posenc: {where}: {name} must not overlap what is written")
 
 
 # ---- Frequencies and rows
 
 class Frequencies:
-    """How fast each pair rotates, in radians per position, and by which axis: axis_of_pair, None
-    where there is one. Of a model's layer, also what else it says, for attend(..., behind=f.window,
-    ahead=f.ahead, chunk=f.chunk, cap=f.cap, scale=f.softmax_factor / f.head_dim**0.5), where None is
-    no limit, and a cap of 0 none, with query_positions and key_positions as rows have them. both_ways
-    names the tokens that see each other beside these: image, image_within_window (also later ones,
-    but none beyond the window behind them), prefix. key_bias_is_separable: whether keys can be
+    """How fast each pair of dims rotates: inv_freq, float64 [pairs], in radians per position, and
+    axis_of_pair, the axis that each pair rotates by, None where there is one axis.
+
+    Frequencies of a model's layer also say the rest of the layer, which attend takes:
+    attend(..., behind=f.window, ahead=f.ahead, chunk=f.chunk, cap=f.cap, factor=f.softmax_factor),
+    with query_positions and key_positions as rows have them. None is no limit, a cap of 0 no cap.
+    both_ways names the tokens that see each other all the same: image; image_within_window, where
+    the window still hides the keys behind it; prefix. key_bias_is_separable says whether keys can be
     stored without their bias, which attend's key_bias adds (None: not known)."""
 
     def __init__(self, handle, layer=None):
@@ -474,10 +430,10 @@ class Frequencies:
         self._cap, self._sinks, self._key_bias_is_separable = 0.0, False, None
         self._head_dim, self._softmax_factor = 2 * pairs, 1.0
         if layer is not None:
-            self._layout = "interleaved" if layer.layout else "halves"
+            self._layout = "interleaved" if layer.layout == _LAYOUTS["interleaved"] else "halves"
             self._first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
-            self._head_dim, self._softmax_factor = layer.head_dim, layer.softmax_factor
-            self._window, self._ahead = layer.window or None, layer.ahead or None
+            self._head_dim, self._softmax_factor = layer.head_dim, layer.factor
+            self._window, self._ahead = layer.behind or None, None if layer.ahead == _ALL_AHEAD else layer.ahead + 1
             self._chunk, self._cap = layer.chunk or None, layer.cap
             self._sinks, self._both_ways = bool(layer.sinks), _BOTH_WAYS[layer.both_ways]
             if layer.key_bias_is_separable >= 0:
@@ -486,10 +442,10 @@ class Frequencies:
     # Of an array a view, whose shape and type are its own.
     inv_freq = property(lambda self: self._inv_freq.view())
     axis_of_pair = property(lambda self: None if self._axis_of_pair is None else self._axis_of_pair.view())
-    attention_factor, axes, layout, first_dim, head_dim, softmax_factor, window, ahead, chunk, cap, sinks, both_ways, \
-        key_bias_is_separable = map(_fixed, (
-            "attention_factor", "axes", "layout", "first_dim", "head_dim", "softmax_factor", "window", "ahead", "chunk",
-            "cap", "sinks", "both_ways", "key_bias_is_separable"))
+    attention_factor, axes, layout, first_dim, head_dim, softmax_factor = map(_fixed, (
+        "attention_factor", "axes", "layout", "first_dim", "head_dim", "softmax_factor"))
+    window, ahead, chunk, cap, sinks, both_ways, key_bias_is_separable = map(_fixed, (
+        "window", "ahead", "chunk", "cap", "sinks", "both_ways", "key_bias_is_separable"))
 
     def __del__(self):
         for maker in getattr(self, "_makers", {}).values():
@@ -535,18 +491,17 @@ class Frequencies:
         return self._rows("rows", "positions", positions, dtype, table_range)
 
     def _rows(self, where, name, positions, dtype, table_range):
-        types = {numpy.dtype(numpy.float32): 0, numpy.dtype(numpy.float64): 1}
         try:
-            type = types[numpy.dtype(dtype)] if dtype is not None else None
+            format = _TYPE_OF[numpy.dtype(dtype)] if dtype is not None else 0
         except (KeyError, TypeError):
-            type = None
-        if type is None:
+            format = 0
+        if format not in _REALS:
             raise Error(f"posenc: {where}: dtype must be float32 or float64, got {_shown(dtype)}")
         given = _positions(where, positions, self._axes, name)
         result = numpy.empty((given.shape[1], 2, self._pairs), dtype)
         fractional = given.dtype == numpy.float64
         _call("posenc1_write_fractional_rows" if fractional else "posenc1_write_rows", self._maker(table_range),
-              given.ctypes.data, None, given.shape[1], type, result.ctypes.data)
+              _data(given), None, given.shape[1], format, _data(result))
         return result
 
     def _maker(self, table_range):
@@ -624,125 +579,77 @@ def _of_model(where, file, layer, length):
     return Frequencies(handle, described) if handle else None
 
 
-# ---- Rotation
+# ---- Heads, and their rotation
 
-def _heads(array, type, layout, name, where="rotate", layout_name="layout"):
-    """The 4-D view [batches, tokens, heads, head_dim] of an array, and its description."""
+def _heads(h, where, name, array, type, *others):
+    """Fills posenc1_heads, and returns [batches, tokens, heads, head_dim]. type says of a uint16 that it
+    is bfloat16, be it this array or another one of the call."""
     if array.__class__ is not numpy.ndarray:
         _require_unmasked(where, name, array)
     if not isinstance(array, numpy.ndarray) or not 3 <= array.ndim <= 4:
         raise Error(f"posenc: {where}: {name} must be an array of NumPy, [..., tokens, heads, head_dim] of 3 or 4 axes, "
                     f"got {_type_of(array)}")
-    _named(where, "type", _TYPES, type)
-    kind = type if type == "bf16" and array.dtype == numpy.uint16 else _FLOATS.get((array.dtype.kind, array.dtype.itemsize))
-    if kind is None or (type not in (None, kind)) or not array.dtype.isnative:
-        raise Error(f"posenc: {where}: {name} must be float16, float32 or float64, or uint16 with "
-                    f"type='bf16', got {array.dtype} and type={type!r}")
-    layout = _named(where, layout_name, _LAYOUTS, layout)
-    view = array[None] if array.ndim == 3 else array
-    if view.size and view.shape[3] > 1 and view.strides[3] != view.itemsize:
+    format = _TYPE_OF.get(array.dtype)
+    if type is not None or format is None:
+        given = _named(where, "type", _TYPES, type)
+        if given == _TYPES["bf16"] and array.dtype == _UINT16:
+            format = given
+        elif format is None or (given != format and (given != _TYPES["bf16"] or not any(map(_is_uint16, others)))):
+            raise Error(f"posenc: {where}: {name} must be float16, float32 or float64, or uint16 with "
+                        f"type='bf16', got {array.dtype} and type={type!r}")
+    shape, strides = array.shape, array.strides
+    if len(shape) == 3:
+        shape, strides = (1, *shape), (0, *strides)
+    h.data, h.format = _data(array), format
+    if 0 in shape:
+        return shape
+    if shape[3] > 1 and strides[3] != array.itemsize:
         raise Error(f"posenc: {where}: the dims of a head must be contiguous in {name}")
-    strides = view.strides[:3]
-    for axis in range(3) if 0 in strides and view.size else ():
-        if view.shape[axis] > 1 and strides[axis] == 0:
-            raise Error(f"posenc: {where}: {name} must not repeat memory along axis {axis}")
-    if 1 in view.shape or not view.size:
-        strides = [stride if count > 1 else 0 for stride, count in zip(strides, view.shape)]
-    return view, _Heads(view.ctypes.data, _TYPES[kind], layout, *strides)
+    for axis, field in enumerate(("page_stride", "token_stride", "head_stride")):
+        if shape[axis] > 1:
+            if strides[axis] == 0:
+                raise Error(f"posenc: {where}: {name} must not repeat memory along axis {axis - (array.ndim == 3)}")
+            setattr(h, field, strides[axis])
+    return shape
 
 
 def _is_uint16(array):
-    return isinstance(array, numpy.ndarray) and array.dtype == numpy.uint16
+    return isinstance(array, numpy.ndarray) and array.dtype == _UINT16
 
 
-def _type_beside(type, array, *others):
-    """What `type` says of an array of a call; "bf16" says it of those of uint16."""
-    named = isinstance(type, str) and type == "bf16" and not _is_uint16(array)
-    return None if named and any(map(_is_uint16, others)) else type
-
-
-def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, eps=0.0, weight=None,
-           scale=0.0):
-    """Rotates queries or keys, [..., tokens, heads, head_dim] of any strides, by rows [tokens, 2,
-    pairs], in place or into `out`, and returns what was written. bfloat16 is uint16, array, out or
-    both, with type="bf16". first_dim: where the rotated 2 x pairs dims begin, from the end if negative. eps,
-    weight: an RMS norm before; scale: after."""
-    view, from_ = _heads(array, type if out is None else _type_beside(type, array, out), layout, "array")
-    target, to = (array, _Heads())
-    if out is not None:
-        written, to = _heads(out, type if _is_uint16(out) else None, layout, "out")
-        if written.shape != view.shape:
-            raise Error(f"posenc: rotate: out must have the shape {list(array.shape)}, got {list(out.shape)}")
-        target = out
-    if not target.flags.writeable:
-        raise Error("posenc: rotate: what is written must be writeable")
-    real = numpy.float64 if target.dtype == numpy.float64 else numpy.float32
-    rows = _rows("rotate", rows, real)
-    batches, tokens, heads, head_dim = view.shape
-    weight = _numbers("rotate", "weight", weight, (head_dim,), real)
-    eps, scale = _real("rotate", "eps", eps), _real("rotate", "scale", scale)
-    if weight is not None or (owner := _owner(target)) is None or (of := _owner(rows)) is None or of is owner:
-        _require_apart("rotate", (target,), (("rows", rows), ("weight", weight)))
-    if view.size:
-        _call("posenc1_rotate", ctypes.byref(_Rotation(
-            from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,
-            first_dim=_first_dim("rotate", first_dim, head_dim), cos_sin=rows.ctypes.data, rows=len(rows), pairs=rows.shape[2],
-            eps=eps, weight=weight.ctypes.data if weight is not None else None, scale=scale)),
-            0, _LAST_DIMS)
-    return target
-
-
-def hadamard(array, block="largest", *, type=None):
-    """Transforms each block of dims of heads, [..., tokens, heads, head_dim] of any strides, in
-    place, by an orthonormal Walsh-Hadamard matrix, and returns them; once more undoes it. For
-    queries against keys that write_step has stored so, and outputs of such values. block: a power
-    of two that divides head_dim; or 0 for none. bfloat16 is uint16 with type="bf16"."""
-    where = "hadamard"
-    view = _heads(array, type, "halves", "array", where)[0]
+def _require_writeable(where, array):
     if not array.flags.writeable:
         raise Error(f"posenc: {where}: what is written must be writeable")
-    for of_batch in view if view.size else ():
-        heads = _heads(of_batch, type, "halves", "array", where)[1]
-        _call("posenc1_hadamard", ctypes.byref(heads), *of_batch.shape, _block(where, block))
-    return array
-
-
-# ---- A step into caches, and attention over them
-
-def format_bytes(format, head_dim):
-    """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
-    where = "format_bytes"
-    codes, scales = _size(), _size()
-    _call("posenc1_format_bytes", _named(where, "format", _FORMATS, format),
-          _count(where, "head_dim", head_dim), ctypes.byref(codes), ctypes.byref(scales))
-    return codes.value, scales.value
 
 
 class Cache:
-    """Dense pages of encoded heads in `memory`, uint8 [pages, bytes of a page], which is made of
-    zeros unless it is given: [page_tokens, heads] of bytes, then of scales, as format_bytes says.
+    """Pages of heads in a format that engines store, in `memory`, uint8 [pages, bytes of a page], which
+    is made of zeros unless it is given. A page has [page_tokens, heads] of bytes, then as many of
+    scales, as format_bytes says. Token t of a call is in slot slots[t] = page x page_tokens + token
+    within the page; without slots, a call has all tokens of the cache.
+
     format: f32, f16, bf16, u8_per_head, q8_0, q8_0_avx2, int8_per_head, int8_per_head_truncated,
     int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu, q4_0, int4_per_head,
-    int4_static. scale, inverse: of a tensor."""
+    int4_static. scale: what codes are multiplied by, of int8_static and int4_static, which need one,
+    and of e4m3 (0: 1). inverse: what numbers are multiplied by, of e4m3 (0: 1 / scale)."""
 
-    def __init__(self, format, pages, page_tokens, heads, head_dim, *, layout="halves", scale=0.0,
-                 inverse=0.0, memory=None):
+    def __init__(self, format, pages, page_tokens, heads, head_dim, *, scale=0.0, inverse=0.0, memory=None):
         where = "Cache"
-        self._format, self._head_dim, self._layout = format, _count(where, "head_dim", head_dim), layout
+        self._format, self._head_dim = format, _count(where, "head_dim", head_dim)
         self._pages, self._page_tokens, self._heads = (_count(where, name, value) for name, value in (
             ("pages", pages), ("page_tokens", page_tokens), ("heads", heads)))
         self._head_bytes = sum(format_bytes(format, head_dim))
         self._scale, self._inverse = _real(where, "scale", scale), _real(where, "inverse", inverse)
-        _named(where, "layout", _LAYOUTS, layout)
+        self._tokens = self._pages * self._page_tokens
         self._shape = self._pages, self._page_tokens * self._heads * self._head_bytes
-        if max(self._pages * self._page_tokens, self._pages * self._shape[1], self._shape[1]) >= 2**63:
+        if max(self._tokens, self._pages * self._shape[1], self._shape[1]) >= 2**63:
             raise Error(f"posenc: {where}: pages, page_tokens and heads must make fewer than 2^63 tokens and bytes, got "
                         f"{[pages, page_tokens, heads]}")
         self.memory = numpy.zeros(self._shape, numpy.uint8) if memory is None else memory
         self._bytes(where)
 
-    format, pages, page_tokens, heads, head_dim, layout, scale, inverse = map(_fixed, (
-        "format", "pages", "page_tokens", "heads", "head_dim", "layout", "scale", "inverse"))
+    format, pages, page_tokens, heads, head_dim, scale, inverse = map(_fixed, (
+        "format", "pages", "page_tokens", "heads", "head_dim", "scale", "inverse"))
 
     def _bytes(self, where):
         """Memory, which may have been replaced since."""
@@ -754,132 +661,214 @@ class Cache:
             raise Error(f"posenc: {where}: memory must be a contiguous array of uint8 {list(shape)}, got {_type_of(given)}")
         return given
 
-    def _described(self, where, name, slots):
-        """For a call, the slots and the memory, which must outlive it."""
+    def _view(self, h, where):
+        """Fills posenc1_heads but for slots, and returns the memory, which must outlive the call."""
         memory = self._bytes(where)
+        h.data, h.format, h.pages, h.page_tokens = _data(memory), _FORMATS[self._format], self._pages, self._page_tokens
+        h.scale, h.inverse = self._scale, self._inverse
+        return memory
+
+    def _slots(self, where, name, slots, tokens):
+        """Those of a call: to C, pages without slots are an error."""
         if slots is not None:
-            slots = _int64s(where, name, slots)
-        return _Cache(data=memory.ctypes.data, format=_FORMATS[self._format],
-                      layout=_LAYOUTS[self._layout], pages=self._pages, page_tokens=self._page_tokens,
-                      slots=slots.ctypes.data if slots is not None and slots.size else None,
-                      scale=self._scale, inverse=self._inverse), slots, memory
+            return _int64s(where, name, slots)
+        if tokens not in (None, self._tokens):
+            raise Error(f"posenc: {where}: {name} must be given where tokens are not all {self._tokens} of the cache, got None "
+                        f"for {tokens}")
+        return numpy.arange(self._tokens)
+
+
+# To be known from what is given, at once.
+_OFF, _RMS, _INSIDE = 0.0, "rms", "inside"
 
 
 class StepHeads:
-    """Queries, keys or values of a step: an array [tokens, heads, head_dim] as rotate takes it, with
-    a layout (halves, unless given), or a Cache to decode, with source_slots. They go to `out`, in
-    the source's layout unless out_layout is given, to `cache` by `slots`, or both, else stay in
-    place. eps, weight, norm (rms, l2), after, eps_place (inside, outside, at_least),
-    plus_one: a norm of each head. scale: after the rotation. rounding: where an engine rounds to
-    bfloat16 (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face). hadamard,
+    """Queries, keys or values of a step: an array [..., tokens, heads, head_dim], as rotate takes it,
+    or a Cache to decode, by source_slots. They go to `out`, an array, to `cache` by slots, [tokens], or
+    to both; else they stay in place.
+
+    layout: of the pairs, halves or interleaved; out_layout: of what is written, the same unless it is
+    given. first_dim: where the rotated dims begin, from the end if negative. type="bf16" says that
+    uint16 are bfloat16. A norm of each head: eps (0: no norm), weight [head_dim], norm (rms, l2),
+    after the rotation, eps_place (inside, outside, at_least), plus_one (weights are 1 + weight).
+    scale: on heads after rotation and norm (0: none). rounding: where an engine rounds to bfloat16
+    (flashinfer_fused, separate_calls, vllm_fused, sglang_fused, hugging_face). hadamard,
     from_hadamard: blocks as of hadamard(), at last and, where the source is stored so, first;
     cached keys that move have both."""
 
-    def __init__(self, source, *, type=None, layout=None, first_dim=0, out=None, out_layout=None,
-                 cache=None, slots=None, source_slots=None, eps=0.0, weight=None, norm="rms",
-                 after=False, eps_place="inside", plus_one=False, scale=0.0, rounding=None,
-                 hadamard=0, from_hadamard=0):
-        where, h = "write_step", _StepHeads()
-        is_cache = isinstance(source, Cache)
-        for name, value, read, reader in (("type", type, not is_cache or (type is not None and _is_uint16(out)), "an array as source, or uint16 as out"),
-                                          ("layout", layout, not is_cache, "an array as source"),
-                                          ("source_slots", source_slots, is_cache, "a Cache as source"),
-                                          ("out_layout", out_layout, out is not None, "out"),
-                                          ("slots", slots, cache is not None, "cache")):
+    def __init__(self, source, *, type=None, layout="halves", first_dim=0, out=None, out_layout=None, cache=None,
+                 slots=None, source_slots=None, eps=_OFF, weight=None, norm=_RMS, after=False, eps_place=_INSIDE,
+                 plus_one=False, scale=_OFF, rounding=None, hadamard=0, from_hadamard=0, _called=("write_step", "source")):
+        where, name = _called
+        self._c = c = _Operand()
+        self._caches, self._read, self._source, self._layout = [], [], source, _named(where, "layout", _LAYOUTS, layout)
+        from_, is_cache = c.from_, isinstance(source, Cache)
+        for what, value, read, reader in () if type is slots is source_slots is out_layout is None else (
+                ("type", type, not is_cache or _is_uint16(out), "an array as source, or uint16 as out"),
+                ("source_slots", source_slots, is_cache, "a Cache as source"),
+                ("out_layout", out_layout, out is not None or cache is not None, "out or cache"),
+                ("slots", slots, cache is not None, "cache")):
             if value is not None and not read:
-                raise Error(f"posenc: {where}: {name} must not be given without {reader}, got {_shown(value)}")
-        layout = source._layout if is_cache else "halves" if layout is None else layout
-        self._kept, self._caches, self._read = [source, out], [], []
+                raise Error(f"posenc: {where}: {what} must not be given without {reader}, got {_shown(value)}")
         if is_cache:
-            h.from_cache, slots_of_source, target = source._described(where, "source_slots", source_slots)
-            tokens = source._pages * source._page_tokens if slots_of_source is None else len(slots_of_source)
-            shape, writes = (tokens, source._heads, source._head_dim), out is None and cache is None
-            self._read.append(("source_slots", slots_of_source))
-            self._caches.append((source, h.from_cache, writes, target))
+            of_source = source._slots(where, "source_slots", source_slots, None)
+            from_.slots = _data(of_source)
+            shape, target = (1, len(of_source), source._heads, source._head_dim), source._view(from_, where)
+            self._caches.append((source, from_, out is None and cache is None, target))
+            self._read.append(("source_slots", of_source))
         else:
-            view, h.from_ = _heads(source, type if out is None else _type_beside(type, source, out), layout, "source", where)
-            if view.shape[0] != 1:
-                raise Error(f"posenc: {where}: source must be [tokens, heads, head_dim], got {list(source.shape)}")
-            shape, target = view.shape[1:], source
-        targets = [] if out is None else [out]
+            shape, target = _heads(from_, where, name, source, type, out), source
         if out is not None:
-            written, h.to = _heads(out, type if _is_uint16(out) else None, layout if out_layout is None else out_layout, "out", where,
-                                   "out_layout")
-            if written.shape[1:] != shape or written.shape[0] != 1:
-                raise Error(f"posenc: {where}: out must have the shape {list(shape)}, got {list(out.shape)}")
+            to = _heads(c.to, where, "out", out, type if _is_uint16(out) else None)
+            if to != shape:
+                raise Error(f"posenc: {where}: out must have the shape {list(shape[4 - out.ndim:])}, got {list(out.shape)}")
+            target = out
         if cache is not None:
-            h.to_cache, kept, memory = _of(where, "cache", Cache, cache)._described(where, "slots", slots)
-            if (cache._heads, cache._head_dim) != shape[1:] or (kept is not None and len(kept) != shape[0]):
-                raise Error(f"posenc: {where}: cache and slots must have {list(shape)} tokens, heads and head_dim, "
-                            f"got {[shape[0] if kept is None else len(kept), cache._heads, cache._head_dim]}")
-            self._read.append(("slots", kept)), targets.append(memory), self._caches.append((cache, h.to_cache, True, memory))
-        for array in targets or (target,):
-            if array.flags.writeable:
-                continue
-            raise Error(f"posenc: {where}: what is written must be writeable")
-        self._tokens, h.heads, h.head_dim = shape
-        h.first_dim = _first_dim(where, first_dim, h.head_dim)
-        h.norm = _Norm(_real(where, "eps", eps), _named(where, "norm", _NORMS, norm), _flag(where, "after", after),
-                       _named(where, "eps_place", _EPS_PLACES, eps_place), None, 0, _flag(where, "plus_one", plus_one))
-        weight = _numbers(where, "weight", weight, (h.head_dim,), numpy.float32)
-        if weight is not None:
-            self._read.append(("weight", weight))
-            h.norm.weight = weight.ctypes.data
-        h.scale, h.rounding = _real(where, "scale", scale), _named(where, "rounding", _ROUNDINGS, rounding)
-        h.rounded_type = _TYPES["bf16"]
-        h.hadamard, h.from_hadamard = _block(where, hadamard), _block(where, from_hadamard)
-        self._heads, self._written = h, [out] if out is not None else [source] if cache is None and not is_cache else []
+            to, tokens = c.to if out is None else c.also_to, shape[0] * shape[1]
+            kept = _of(where, "cache", Cache, cache)._slots(where, "slots", slots, tokens)
+            if (len(kept), cache._heads, cache._head_dim) != (tokens, *shape[2:]):
+                raise Error(f"posenc: {where}: cache and slots must have {[tokens, *shape[2:]]} tokens, heads and head_dim, "
+                            f"got {[len(kept), cache._heads, cache._head_dim]}")
+            memory, to.slots = cache._view(to, where), _data(kept)
+            self._caches.append((cache, to, True, memory)), self._read.append(("slots", kept))
+            _require_writeable(where, memory)
+        if out is not None or cache is None:
+            _require_writeable(where, target)
+        self._written = [out] if out is not None else [source] if cache is None and not is_cache else []
+        self._shape, (_, _, c.heads, c.head_dim) = shape, shape
+        if first_dim.__class__ is not int or first_dim != 0:
+            c.first_dim = _first_dim(where, first_dim, shape[3])
+        if out_layout is not None:
+            c.to_layout = _named(where, "out_layout", _LAYOUTS, out_layout)
+        if not (eps is _OFF and weight is None and norm is _RMS and after is plus_one is False and eps_place is _INSIDE):
+            of = c.norm
+            of.eps = _real(where, "eps", eps)
+            of.kind, of.eps_place = _named(where, "norm", _NORMS, norm), _named(where, "eps_place", _EPS_PLACES, eps_place)
+            of.place, of.plus_one = _flag(where, "after", after), _flag(where, "plus_one", plus_one)
+            if weight is not None:
+                of.weight_format = 2 if from_.format == 2 else 1
+                weight = _numbers(where, "weight", weight, shape[3:], _REALS[of.weight_format])
+                of.weight = _data(weight)
+                self._read.append(("weight", weight))
+        if scale is not _OFF:
+            c.factor = _real(where, "scale", scale)
+        if rounding is not None:
+            c.rounding, c.rounded_to = _named(where, "rounding", _ROUNDINGS, rounding), _FORMATS["bf16"]
+        if hadamard.__class__ is not int or hadamard != 0:
+            c.hadamard = _block(where, hadamard)
+        if from_hadamard.__class__ is not int or from_hadamard != 0:
+            c.from_hadamard = _block(where, from_hadamard)
 
-    tokens = _fixed("tokens")
+    tokens = property(lambda self: self._shape[1])
 
-    def _described(self, where):
-        """For a call; memory of caches may have been replaced since."""
-        for i, (cache, described, writes, memory) in enumerate(self._caches):
+    def _renew(self, where):
+        """Memory of caches may have been replaced since."""
+        for i, (cache, h, writes, memory) in enumerate(self._caches):
             if cache.memory is not memory:
                 given = cache._bytes(where)
-                if given.shape != memory.shape:
-                    raise Error(f"posenc: {where}: memory must stay uint8 {list(memory.shape)}, got {_type_of(given)}")
-                if writes and not given.flags.writeable:
-                    raise Error(f"posenc: {where}: what is written must be writeable")
-                described.data, self._caches[i] = given.ctypes.data, (cache, described, writes, given)
-        return self._heads
+                if writes:
+                    _require_writeable(where, given)
+                h.data, self._caches[i] = _data(given), (cache, h, writes, given)
+
+
+def _run(where, rows, sets, run=True):
+    """The one call of C, of (name, StepHeads, whether they rotate) each."""
+    shape, written, read, rotates = sets[0][1]._shape[:2], [], [], False
+    for _, one, turns in sets:
+        if one._shape[:2] != shape:
+            raise Error(f"posenc: {where}: {', '.join(name for name, *_ in sets)} must have the same tokens, got "
+                        f"{' and '.join(f'{of._shape[0]} x {of._shape[1]}' for _, of, _ in sets)}")
+        one._c.layout = one._layout if turns else _UNROTATED
+        rotates = rotates or turns
+        read += one._read
+        written += one._written
+        if one._caches:
+            one._renew(where)
+            written += [memory for _, _, writes, memory in one._caches if writes]
+    batches, tokens = shape
+    given = _Rows(None, tokens, batches)
+    if rotates:
+        rows = _rows(where, rows, _REALS[2 if sets[0][1]._c.from_.format == 2 else 1])
+        if not len(rows) and tokens:  # which to C are those of the tokens
+            raise Error(f"posenc: {where}: there must be one row for each of {tokens} tokens, or of {batches} times as many, got 0")
+        given.cos_sin, given.rows, given.pairs = _data(rows), len(rows), rows.shape[2]
+        read.append(("rows", rows))
+    elif rows is not None:
+        raise Error(f"posenc: {where}: rows must not be given without queries or keys")
+    _require_apart(where, written, read)
+    if not tokens * batches or not run:
+        return
+    operands = sets[0][1]._c if len(sets) == 1 else (_Operand * len(sets))(*(one._c for _, one, _ in sets))
+    if _library().posenc1_rotate(given, operands, len(sets), 0, 1) != 0:
+        raise _last_error(where, [name for name, *_ in sets])
+
+
+def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, eps=_OFF, weight=None, scale=_OFF):
+    """Rotates queries or keys, [..., tokens, heads, head_dim] of 3 or 4 axes and any strides, by rows
+    [tokens, 2, pairs], which batches share (or [batches x tokens, 2, pairs]), in place or into
+    `out`, and returns what was written. Heads are float16, float32, float64, or bfloat16 in uint16,
+    array, out or both, with type="bf16"; rows are float64 for float64, else float32.
+
+    layout: halves, where dim i is a pair with i + pairs, or interleaved, 2i with 2i + 1. first_dim:
+    where the 2 x pairs rotated dims begin, from the end if negative. eps, weight [head_dim]: an RMS
+    norm before the rotation (eps of 0: none). scale: on heads after it (0: none). A Cache too: all its
+    tokens rotate where they lie."""
+    heads = StepHeads(array, type=type, layout=layout, first_dim=first_dim, out=out, eps=eps, weight=weight, scale=scale,
+                      _called=("rotate", "array"))
+    _run("rotate", rows, (("array", heads, True),), run=0 not in heads._shape)
+    return array if out is None else out
 
 
 def write_step(rows=None, *, queries=None, keys=None, values=None):
-    """Norm, rotation, scale, rounding and the write to caches of a layer's StepHeads, in one pass;
-    values are not rotated. rows: float32 [tokens, 2, pairs]; not needed for values alone."""
-    where, step, tokens, written, read = "write_step", _Step(), set(), [], []
-    if rows is not None and queries is None and keys is None:
-        raise Error(f"posenc: {where}: rows must not be given without queries or keys")
-    for name, one in (("queries", queries), ("keys", keys), ("values", values)):
-        if one is not None:
-            setattr(step, name, _of(where, name, StepHeads, one)._described(where))
-            tokens.add(one._tokens)
-            written += one._written
-            written += [memory for _, _, writes, memory in one._caches if writes]
-            read += one._read
-    if queries is not None or keys is not None:
-        rows = _rows(where, rows, numpy.float32)
-        step.cos_sin, step.pairs = rows.ctypes.data, rows.shape[2]
-        tokens.add(len(rows))
-        read.append(("rows", rows))
-    if len(tokens) > 1:
-        raise Error(f"posenc: {where}: rows, queries, keys and values must have the same tokens, got {sorted(tokens)}")
-    step.tokens = tokens.pop() if tokens else 0
-    _require_apart(where, written, read)
-    _call("posenc1_write_step", ctypes.byref(step), 0, 1)
+    """A layer's step in one pass: norm, rotation, scale, rounding, and the write to caches, of
+    StepHeads; values are not rotated. rows: float32 [tokens, 2, pairs] (float64 for heads of float64);
+    none for values alone."""
+    sets = [(name, _of("write_step", name, StepHeads, one), name != "values") for name, one in (
+        ("queries", queries), ("keys", keys), ("values", values)) if one is not None]
+    if sets:
+        _run("write_step", rows, sets)
+    elif rows is not None:
+        raise Error("posenc: write_step: rows must not be given without queries or keys")
 
 
 def read_cache(cache, slots=None):
-    """The heads of a Cache as float32 [tokens, heads, head_dim]; 0 where a slot is negative."""
-    described, slots, memory = _of("read_cache", "cache", Cache, cache)._described("read_cache", "slots", slots)
-    tokens = cache.pages * cache.page_tokens if slots is None else len(slots)
-    result = numpy.zeros((tokens, cache.heads, cache.head_dim), numpy.float32)
-    if result.size:
-        _call("posenc1_read_cache", ctypes.byref(described), tokens, cache.heads, cache.head_dim,
-              result.ctypes.data)
+    """The heads of a Cache as float32 [tokens, heads, head_dim], by slots [tokens], or all tokens; 0 where
+    a slot is negative."""
+    where, c = "read_cache", _Operand()
+    slots = _of(where, "cache", Cache, cache)._slots(where, "slots", slots, None)
+    memory, result = cache._view(c.from_, where), numpy.zeros((len(slots), cache._heads, cache._head_dim), numpy.float32)
+    c.from_.slots, c.to.data, c.to.format, c.layout = _data(slots), _data(result), _TYPES["f32"], _UNROTATED
+    tokens, c.heads, c.head_dim = result.shape
+    if result.size and _library().posenc1_rotate(_Rows(None, tokens), c, 1, 0, 1) != 0:
+        raise _last_error(where, ("cache",))
+    del memory
     return result
 
+
+def hadamard(array, block="largest", *, type=None):
+    """Transforms each block of dims of heads, [..., tokens, heads, head_dim] of any strides, in
+    place, by an orthonormal Walsh-Hadamard matrix, and returns them; once more undoes it. It is for
+    queries against keys that write_step has stored so, and for outputs of such values. block: a power
+    of two that divides head_dim; or 0 for none. bfloat16 is uint16 with type="bf16"."""
+    where, h = "hadamard", _Heads()
+    batches, *shape = _heads(h, where, "array", array, type)
+    _require_writeable(where, array)
+    for _ in range(batches if array.size else 0):
+        _call("posenc1_hadamard", h, *shape, _block(where, block))
+        h.data += h.page_stride
+    return array
+
+
+def format_bytes(format, head_dim):
+    """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
+    where = "format_bytes"
+    codes, scales = _size(), _size()
+    _call("posenc1_format_bytes", _named(where, "format", _FORMATS, format),
+          _count(where, "head_dim", head_dim), ctypes.byref(codes), ctypes.byref(scales))
+    return codes.value, scales.value
+
+
+# ---- Attention
 
 class Cells:
     """What a mask or a bias of attend is, cell by cell: an array [..., heads, queries, keys] whose
@@ -888,10 +877,8 @@ class Cells:
     // 8], as numpy.packbits(shown, axis=-1, bitorder="little") makes them. slopes: of each head, on
     numbers."""
 
-    def __init__(self, array, *, bits=False, slopes=None, type=None):
-        self._set("Cells", "array", array, bits, slopes, type)
-
-    def _set(self, where, called, array, bits=False, slopes=None, type=None):
+    def __init__(self, array, *, bits=False, slopes=None, type=None, _called=("Cells", "array")):
+        where, called = _called
         self._array, self._bits, self._slopes = _array(where, called, array).view(), _flag(where, "bits", bits), slopes
         _named(where, "type", {None: 0, "bf16": 0}, type)
         kind = self._array.dtype.kind + str(self._array.dtype.itemsize)
@@ -901,76 +888,76 @@ class Cells:
             raise Error(f"posenc: {where}: {called} must be bool, uint8, float16, float32, float64, or uint16 with "
                         f"type='bf16', of 1 to 4 axes, got {_type_of(self._array)} and type={type!r}")
         self._type = _CELLS[name]
-        return self
 
     array = property(lambda self: self._array.view())
     bits, slopes = map(_fixed, ("bits", "slopes"))
 
-    def _of_each(self, where, name, shape, kept):
-        """The cells of each sequence. shape: batches, heads, queries, keys."""
+    def _view(self, c, where, name, shape, kept):
+        """Fills posenc1_cells of the first sequence; returns the bytes to the next. shape: batches, heads, queries, keys."""
         array = self._array.reshape((1,) * (4 - self._array.ndim) + self._array.shape)
         keys = (shape[3] + 7) // 8 if self._bits else shape[3]
         if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] != keys:
             raise Error(f"posenc: {where}: {name} must be cells [batches, heads, queries, keys] {list(shape)}, or 1 in "
                         f"place of the first three, got {list(self._array.shape)}")
         if self._array.size and (array.strides[3] == 0 or any(stride % array.itemsize for stride in array.strides)
-                                or (self._bits and array.strides[3] != 1) or array.ctypes.data % array.itemsize):
+                                or (self._bits and array.strides[3] != 1) or not array.flags.aligned):
             array = numpy.ascontiguousarray(array) if array.flags.aligned else array.copy()
         slopes = _address(where, f"slopes of {name}", self._slopes, shape[1], kept)
         kept.append((name, array))
+        if not array.size:
+            return 0
         batch, head, query, key = array.strides
-        if not self._array.size:
-            return [_Cells() for _ in range(shape[0])]
-        one_row, one_head = array.shape[2] == 1 or query == 0, array.shape[1] == 1 or head == 0
-        return [_Cells(array.ctypes.data + (i * batch if array.shape[0] > 1 else 0), self._type, one_row,
-                       1 if one_head else shape[1], 0 if one_row else query, 0 if one_head else head,
-                       0 if self._bits else key, slopes) for i in range(shape[0])]
+        c.data, c.type, c.slopes = _data(array), self._type, slopes
+        c.one_row = array.shape[2] == 1 or query == 0
+        c.query_stride = 0 if c.one_row else query
+        c.heads = 1 if array.shape[1] == 1 or head == 0 else shape[1]
+        c.head_stride = head if c.heads > 1 else 0
+        c.key_stride = 0 if self._bits else key
+        return batch if array.shape[0] > 1 else 0
 
 
 def _of_sequences(where, name, values, batches, count=None):
-    """Integers [batches, count] for those of each sequence, or of all; None: none are given."""
-    if values is None:
-        return None
+    """A copy of integers [batches, count], given for each sequence or for all."""
     given = _array(where, name, values)
     rows = given if given.ndim == 2 else given[None]
     if rows.ndim != 2 or len(rows) not in (1, batches):
         raise Error(f"posenc: {where}: {name} must be integers, [tokens] or [{batches}, tokens], got {_type_of(given)}")
-    rows = numpy.stack([_int64s(where, name, row) for row in rows])
+    if rows.dtype != _INT64:
+        rows = numpy.stack([_int64s(where, name, row) for row in rows])
     if count is not None and rows.shape[1] != count:
         raise Error(f"posenc: {where}: {name} must be of {count} tokens, got {rows.shape[1]}")
-    return numpy.ascontiguousarray(numpy.broadcast_to(rows, (batches, rows.shape[1])))
+    return numpy.array(rows if len(rows) == batches else numpy.broadcast_to(rows, (batches, rows.shape[1])), order="C")
 
 
-def _source(where, name, source, slots, slots_name, batches, type, layout, kept):
-    """What a sequence reads keys or values of: cache or heads, each; tokens, heads and head_dim."""
-    if isinstance(source, Cache):
-        slots = _of_sequences(where, slots_name, slots, batches)
-        kept.append((slots_name, slots))
-        tokens = source.pages * source.page_tokens if slots is None else slots.shape[1]
-        one, _, memory = source._described(where, name, None)
-        kept.append((name, memory))
-        each = [_Cache.from_buffer_copy(one) for _ in range(batches)]
-        for i, one in enumerate(each):
-            one.slots = slots[i].ctypes.data if slots is not None and slots.size else None
-        return each, None, (tokens, source.heads, source.head_dim)
-    _require_unmasked(where, name, source)
-    if not isinstance(source, numpy.ndarray):
-        raise Error(f"posenc: {where}: {name} must be a Cache or an array of NumPy, got {_type_of(source)}")
-    view, described = _heads(source, type if _is_uint16(source) else None, layout, name, where)
-    if view.shape[0] != batches:
-        raise Error(f"posenc: {where}: {name} must be of {batches} sequences, got {list(source.shape)}")
-    tokens = view.shape[1]
-    slots = _of_sequences(where, slots_name, slots, batches, tokens)
-    each = []
-    for i in range(batches):
-        one = _Heads.from_buffer_copy(described)
-        one.data, one.batch_stride = view[i].ctypes.data, 0
-        if slots is not None and tokens:  # a token that is there lies where it is
-            kept.append((slots_name, numpy.where(slots[i] < 0, -1, numpy.arange(tokens))))
-            one.slots, one.pages, one.page_tokens = kept[-1][1].ctypes.data, 1, tokens
-        each.append(one)
-    kept.append((name, view))
-    return None, each, view.shape[1:]
+def _source(h, where, name, source, slots, slots_name, batches, type, kept):
+    """Fills posenc1_heads of the keys or values of the first sequence. Returns tokens, heads, head_dim, and the bytes
+    from there to the data, and to the slots, of the next."""
+    is_cache = isinstance(source, Cache)
+    if is_cache:
+        kept.append((name, source._view(h, where)))
+        shape, step, tokens = (None, source._heads, source._head_dim), 0, None
+    else:
+        _require_unmasked(where, name, source)
+        if not isinstance(source, numpy.ndarray):
+            raise Error(f"posenc: {where}: {name} must be a Cache or an array of NumPy, got {_type_of(source)}")
+        of, *shape = _heads(h, where, name, source, type if _is_uint16(source) else None)
+        if of != batches:
+            raise Error(f"posenc: {where}: {name} must be of {batches} sequences, got {list(source.shape)}")
+        kept.append((name, source))
+        tokens, step = shape[0], h.page_stride
+    if slots is not None:
+        slots = _of_sequences(where, slots_name, slots, batches, tokens)
+        if not is_cache:  # a token that is there lies where it is
+            slots = numpy.where(slots < 0, -1, numpy.arange(tokens))
+            h.pages, h.page_tokens = min(tokens, 1), tokens
+    elif is_cache:
+        slots = numpy.broadcast_to(source._slots(where, slots_name, None, None), (batches, source._tokens))
+    if slots is None or not slots.size:  # where there are no tokens, they are nowhere
+        h.pages = h.page_tokens = 0
+        return (0 if is_cache else tokens, *shape[1:]), step, 0
+    kept.append((slots_name, slots))
+    h.slots = _data(slots)
+    return (slots.shape[1], *shape[1:]), step, slots.strides[0]
 
 
 class KeyBias:
@@ -1007,66 +994,86 @@ class KeyBias:
     __copy__, __deepcopy__, __reduce__ = Frequencies.__copy__, Frequencies.__deepcopy__, Frequencies.__reduce__
 
 
-def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None, type=None,
-           layout="halves", scale=0.0, query_positions=None, key_positions=None, causal=False,
-           behind=0, ahead=0, chunk=0, mask=None, bias=None, slopes=None, cap=0.0, sinks=None,
-           temperature=None, key_bias=None, profiles=None, tau=0.0, dot_products=False, log_sum_exp=False,
-           scores=False, weights=False, threads=1, out=None):
-    """softmax(scale <q, k>) v as float32 (float64), of queries [batches, queries, heads, head_dim],
-    or without batches, or of one query, [heads, head_dim]. keys, values: Caches, which sequences
-    share by slots [batches, tokens] (of values those of keys, unless they are given), or arrays
-    [batches, tokens, kv_heads, dim]. Tokens of a negative slot are seen by no query; of an array,
-    the others lie where they are. lengths: of each sequence, which has no more tokens.
+def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None, type=None, scale=0.0, factor=1.0,
+           query_positions=None, key_positions=None, causal=False, behind=0, ahead=0, chunk=0, mask=None, bias=None,
+           slopes=None, cap=0.0, sinks=None, temperature=None, key_bias=None, profiles=None, tau=0.0, dot_products=False,
+           log_sum_exp=False, scores=False, weights=False, threads=1, out=None):
+    """Attention, softmax(factor scale <q, k>) v, as float32 (float64 of float64).
 
-    scale: 0 stands for 1 / sqrt(head_dim); a model's is softmax_factor / sqrt(head_dim); 1 where queries
-    have it already. causal, behind, ahead,
-    chunk: what a query sees by positions, which count from 0, the queries being last, unless they
-    are given; behind=8 is itself and 7 before it, as Frequencies.window (None and 0: all). mask,
-    bias: arrays or Cells, which show keys or add to scores, behind the cap and before it. slopes: ALiBi's. cap: as
-    Gemma 2 has it. sinks: a logit per head. temperature: {"rule": "log_n", "length": 4096},
-    log_n_by_position, {"rule": "ssmax", "scales": ..., "biases": ...}, {"rule": "by_position",
-    "scale": 0.1, "length": 8192, "offset": 1}, adaptive, half_weight, critical. key_bias: a KeyBias that keys were made
-    without. profiles: Inkling's, [rank, extent], and what queries make of them, [..., queries,
-    heads, rank]. tau: scale-invariant attention's, in tokens. dot_products: quicker, rounded. out: of any type, where outputs go.
-    type="bf16" says that those of uint16 are bfloat16: queries, keys, values, out.
+    queries: [batches, queries, heads, head_dim], or without batches, or of one query, [heads, head_dim].
+    keys, values: Caches, which sequences share, or arrays [batches, tokens, kv_heads, dim]. Query
+    head h reads kv head h kv_heads / heads. The outputs have the shape of queries, and the dims of values.
+    slots: [batches, tokens] or [tokens], of Caches; no query sees a token of a negative slot, and in
+    arrays the others lie where they are. value_slots: of values, if theirs are others.
+    lengths: [batches]; a sequence has no more tokens.
 
-    log_sum_exp, scores, weights: True: returns a tuple of outputs and these, [..., queries,
-    heads] and [..., heads, queries, keys]. posenc.h says more of all."""
-    where, kept = "attend", []
+    query_positions, key_positions: [batches, tokens] or [tokens]; tokens count from 0, and queries are
+    the last ones, unless they are given. causal: a query sees no later token. behind, ahead: it sees
+    tokens at fewer positions behind and ahead of it (1: itself; None, 0: all). chunk: it sees the
+    tokens of its own chunk of so many positions (None, 0: all). mask, bias: arrays or Cells, which
+    show keys, or are added to scores, behind the cap and before it.
+
+    scale: of scores; 0 stands for 1 / sqrt(head_dim), and 1 is for queries that have it already. factor:
+    beside the scale, a model's softmax_factor. slopes: [heads], ALiBi's, per position. cap: cap
+    tanh(score / cap), as Gemma 2 has it (0: none). tau: of scale-invariant attention, in tokens (0:
+    none). key_bias: a KeyBias that keys were made without. profiles: two arrays, Inkling's [rank,
+    extent] and what queries make, [..., queries, heads, rank]. temperature: a dict of a rule and its
+    numbers, {"rule": "log_n", "length": 4096}, log_n_by_position, {"rule": "ssmax", "scales": ...,
+    "biases": ...}, {"rule": "by_position", "scale": 0.1, "length": 8192, "offset": 1}, adaptive,
+    half_weight, critical. sinks: [heads], a logit that takes its share of the weights. posenc.h has
+    the formulas.
+
+    dot_products: codes are multiplied as such, quicker, rounded. threads: the most that work. out: an
+    array of any type, where outputs go. type="bf16" says that uint16 are bfloat16, of queries, keys,
+    values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these,
+    [..., queries, heads] and [..., heads, queries, keys]."""
+    where, kept, first = "attend", [], _Attention()
     _require_unmasked(where, "queries", queries)
     if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
         raise Error(f"posenc: {where}: queries must be an array of NumPy [heads, head_dim], or with queries, or batches and "
                     f"queries before them, got {_type_of(queries)}")
-    whole = queries.reshape((1,) * (4 - queries.ndim) + queries.shape)
-    view, of_queries = _heads(whole, _type_beside(type, queries, keys, values, out), layout, "queries", where)
-    batches, count, heads, head_dim = view.shape
-    key_caches, key_heads, shape = _source(where, "keys", keys, slots, "slots of keys", batches, type, layout, kept)
+    lead = 4 - queries.ndim
+    cut = (0,) * lead
+    whole = queries.reshape((1,) * lead + queries.shape)
+    batches, count, heads, head_dim = _heads(first.queries, where, "queries", whole, type, keys, values, out)
+    of_keys, key_step, slot_step = _source(first.keys, where, "keys", keys, slots, "slots of keys", batches, type, kept)
     no_dims = isinstance(values, numpy.ndarray) and values.ndim > 2 and values.shape[-1] == 0
     if no_dims:  # which C would take for head_dim; of a dim of zeros, weights are those of the outputs without dims
         values = numpy.zeros((*values.shape[:-1], 1), values.dtype)
-    value_caches, value_heads, value_shape = _source(
-        where, "values", values, *((slots, "slots of values") if value_slots is None else (value_slots, "value_slots")), batches,
-        type, layout, kept)
-    if shape[:2] != value_shape[:2] or shape[2] != head_dim:
+    of_values, value_step, value_slot_step = _source(first.values, where, "values", values, *(
+        (slots, "slots of values") if value_slots is None else (value_slots, "value_slots")), batches, type, kept)
+    if of_keys[:2] != of_values[:2] or of_keys[2] != head_dim:
         raise Error(f"posenc: {where}: keys and values must be [tokens, kv_heads, dim], alike, keys with the "
-                    f"{head_dim} dims of queries, got {list(shape)} and {[*value_shape[:2], 0 if no_dims else value_shape[2]]}")
-    tokens, kv_heads, value_dim = shape[0], shape[1], value_shape[2]
+                    f"{head_dim} dims of queries, got {list(of_keys)} and {[*of_values[:2], 0 if no_dims else of_values[2]]}")
+    tokens, kv_heads, value_dim = of_values
     if heads and not kv_heads:
         raise Error(f"posenc: {where}: keys and values must have kv heads for the {heads} heads of queries, got 0")
+    # What differs from a sequence to the next: a field, and the bytes to the next.
+    steps = [(first.queries, "data", first.queries.page_stride), (first.keys, "data", key_step), (first.keys, "slots", slot_step),
+             (first.values, "data", value_step), (first.values, "slots", value_slot_step)]
     if lengths is not None:
         lengths = _int64s(where, "lengths", lengths, "sequences")
         if len(lengths) != batches:
             raise Error(f"posenc: {where}: lengths must be of {batches} sequences, got {len(lengths)}")
         if batches and not 0 <= lengths.min() <= lengths.max() <= tokens:
             raise Error(f"posenc: {where}: lengths must be in [0, {tokens}], got {lengths.min()} to {lengths.max()}")
-    query_positions = _of_sequences(where, "query_positions", query_positions, batches, count)
-    key_positions = _of_sequences(where, "key_positions", key_positions, batches, tokens)
-    causal, dot_products = _flag(where, "causal", causal), _flag(where, "dot_products", dot_products)
-    scale, cap, tau = _real(where, "scale", scale), _real(where, "cap", cap), _real(where, "tau", tau)
-    behind, ahead, chunk = _limit(where, "behind", behind), _limit(where, "ahead", ahead), _limit(where, "chunk", chunk)
+    for name, given, n in ("query_positions", query_positions, count), ("key_positions", key_positions, tokens):
+        if given is not None:
+            given = _of_sequences(where, name, given, batches, n)
+            kept.append((name, given))
+            if given.size:
+                setattr(first, name, _data(given)), steps.append((first, name, given.strides[0]))
+    causal, ahead = _flag(where, "causal", causal), _limit(where, "ahead", ahead)
+    first.ahead = 0 if causal else ahead - 1 if ahead else _ALL_AHEAD
+    first.behind, first.chunk = _limit(where, "behind", behind), _limit(where, "chunk", chunk)
+    first.scale, first.factor = _real(where, "scale", scale), _real(where, "factor", factor)
+    first.cap, first.tau = _real(where, "cap", cap), _real(where, "tau", tau)
+    if first.factor == 0:  # which to C is 1
+        raise Error(f"posenc: {where}: factor must not be 0, got {_shown(factor)}")
+    first.tokens, first.query_tokens, first.heads, first.kv_heads = tokens, count, heads, kv_heads
+    first.head_dim, first.value_dim, first.dot_products = head_dim, value_dim, _flag(where, "dot_products", dot_products)
     threads = _count(where, "threads", threads, 1)
-    real = numpy.float64 if view.dtype == numpy.float64 else numpy.float32
-    lead, cut = whole.shape[:4 - queries.ndim], (0,) * (4 - queries.ndim)
+    real = numpy.float64 if whole.dtype == numpy.float64 else numpy.float32
     result = numpy.zeros((batches, count, heads, value_dim), real)
     if out is not None:
         given = result[..., :0] if no_dims else result
@@ -1077,75 +1084,69 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
             result = out.reshape(result.shape)
         if out.size and not numpy.shares_memory(result, out):
             raise Error(f"posenc: {where}: out must have strides of axes that are there")
-    _, of_outputs = _heads(result, type if _is_uint16(result) else None, layout, "out", where)
-    sums = numpy.full((batches, count, heads), -numpy.inf) if _flag(where, "log_sum_exp", log_sum_exp) else None
-    records = [numpy.full((batches, heads, count, tokens), hidden, real) if _flag(where, name, asked) else None
-               for name, asked, hidden in (("scores", scores, -numpy.inf), ("weights", weights, 0))]
-    if temperature is not None and not isinstance(temperature, dict):
-        raise Error(f"posenc: {where}: temperature must be a dict of a rule and its numbers, got {_shown(temperature)}")
-    rule = dict(temperature or {})
-    rules = _Temperature(_named(where, "rule of temperature", _TEMPERATURES, rule.pop("rule", None)),
-                         *(_real(where, f"{name} of temperature", rule.pop(name, 0)) for name in ("length", "scale", "offset")),
-                         *(_address(where, f"{name} of temperature", rule.pop(name, None), heads, kept)
-                           for name in ("scales", "biases")))
-    if rule:
-        raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
+    _heads(first.outputs, where, "out", result, type if _is_uint16(result) else None)
+    steps.append((first.outputs, "data", first.outputs.page_stride))
+    records = {}
+    for name, asked, shape, of, hidden in (("log_sum_exp", log_sum_exp, (count, heads), float, -numpy.inf),
+                                           ("scores", scores, (heads, count, tokens), real, -numpy.inf),
+                                           ("weights", weights, (heads, count, tokens), real, 0)):
+        if _flag(where, name, asked):
+            records[name] = numpy.full((batches, *shape), hidden, of)
+            setattr(first, name, _data(records[name])), steps.append((first, name, records[name].strides[0]))
+    if temperature is not None:
+        if not isinstance(temperature, dict):
+            raise Error(f"posenc: {where}: temperature must be a dict of a rule and its numbers, got {_shown(temperature)}")
+        rule = dict(temperature)
+        first.temperature = _Temperature(
+            _named(where, "rule of temperature", _TEMPERATURES, rule.pop("rule", None)),
+            *(_real(where, f"{name} of temperature", rule.pop(name, 0)) for name in ("length", "scale", "offset")),
+            *(_address(where, f"{name} of temperature", rule.pop(name, None), heads, kept) for name in ("scales", "biases")))
+        if rule:
+            raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
     if key_bias is not None:
-        _of(where, "key_bias", KeyBias, key_bias)
-    if profiles is not None and (not isinstance(profiles, (tuple, list)) or len(profiles) != 2):
-        raise Error(f"posenc: {where}: profiles must be two arrays, got {_type_of(profiles)}")
-    bank, side = (None, None) if profiles is None else (
-        _numbers(where, f"profiles[{i}]", () if x is None else x, of, numpy.float32) for i, (x, of) in enumerate(
+        first.key_bias = _of(where, "key_bias", KeyBias, key_bias)._handle
+    if profiles is not None:
+        if not isinstance(profiles, (tuple, list)) or len(profiles) != 2:
+            raise Error(f"posenc: {where}: profiles must be two arrays, got {_type_of(profiles)}")
+        bank, side = (_numbers(where, f"profiles[{i}]", () if x is None else x, of, numpy.float32) for i, (x, of) in enumerate(
             zip(profiles, (("rank", "extent"), (*queries.shape[:-1], "rank")))))
-    if bank is not None and side.shape[-1] != len(bank):
-        raise Error(f"posenc: {where}: profiles must be [rank, extent] and [..., queries, heads, rank], got "
-                    f"{list(bank.shape)} and {list(side.shape)}")
-    side = None if side is None else side.reshape(batches, count, heads, len(bank))
-    cells = [[_Cells()] * batches if some is None else
-             (some if isinstance(some, Cells) else Cells.__new__(Cells)._set(where, name, some))._of_each(
-                 where, name, (batches, heads, count, tokens), kept)
-             for name, some in (("mask", mask), ("bias", bias))]
-    sinks, slopes = (_address(where, name, given, heads, kept) for name, given in (("sinks", sinks), ("slopes", slopes)))
+        if side.shape[-1] != len(bank):
+            raise Error(f"posenc: {where}: profiles must be [rank, extent] and [..., queries, heads, rank], got "
+                        f"{list(bank.shape)} and {list(side.shape)}")
+        kept += ("profiles[0]", bank), ("profiles[1]", side)
+        first.profiles = _Profiles(_data(bank), *bank.shape, _data(side))
+        steps.append((first.profiles, "query_side", count * heads * len(bank) * 4))
+    for name, given in ("mask", mask), ("bias", bias):
+        if given is not None:
+            given = given if isinstance(given, Cells) else Cells(given, _called=(where, name))
+            cells = getattr(first, name)
+            steps.append((cells, "data", given._view(cells, where, name, (batches, heads, count, tokens), kept)))
+    first.sinks, first.slopes = _address(where, "sinks", sinks, heads, kept), _address(where, "slopes", slopes, heads, kept)
     if out is not None:
-        _require_apart(where, (result,), (("queries", view), *kept, ("profiles[0]", bank), ("profiles[1]", side)))
-    a, parts = (_Attention * batches)(), []
-    for i, one in enumerate(a):
-        one.queries, one.outputs = (_Heads.from_buffer_copy(x) for x in (of_queries, of_outputs))
-        one.queries.data, one.outputs.data = view[i].ctypes.data, result[i].ctypes.data
-        one.queries.batch_stride = one.outputs.batch_stride = 0
-        for name, each in (("key_cache", key_caches), ("keys", key_heads), ("value_cache", value_caches),
-                           ("values", value_heads)):
-            if each is not None:
-                setattr(one, name, each[i])
-        one.tokens = tokens if lengths is None else int(lengths[i])
-        one.heads, one.kv_heads, one.head_dim, one.value_dim, one.scale = heads, kv_heads, head_dim, value_dim, scale
-        one.query_tokens = count
-        for name, given in (("query_positions", query_positions), ("key_positions", key_positions)):
-            setattr(one, name, None if given is None or not given.size else given[i].ctypes.data)
-        one.causal, one.dot_products, one.cap, one.tau = causal, dot_products, cap, tau
-        one.behind, one.ahead, one.chunk = behind, ahead, chunk
-        one.mask, one.bias, one.temperature = cells[0][i], cells[1][i], rules
-        one.sinks, one.slopes = sinks, slopes
-        one.key_bias = None if key_bias is None else key_bias._handle
-        if bank is not None:
-            one.profiles = _Profiles(bank.ctypes.data, *bank.shape, side[i].ctypes.data)
-        one.log_sum_exp = sums[i].ctypes.data if sums is not None else None
-        short = [None if x is None else numpy.empty((heads, count, one.tokens), real) for x in records]
-        one.scores, one.weights = (None if x is None else x.ctypes.data for x in short)
-        parts.append(short)
-    if batches and count and heads:  # to C, no queries are one
+        _require_apart(where, (result,), (("queries", whole), *kept))
+    a = (_Attention * batches)()
+    for i in range(batches):
+        if i:
+            for of, field, step in steps:
+                if step:
+                    setattr(of, field, getattr(of, field) + step)
+        if lengths is not None:
+            first.tokens = int(lengths[i])
+        a[i] = first
+    if batches and count and heads:
         # A piece of work is a head, a query and 512 tokens, or more of each.
-        pieces = sum(kv_heads * count * ((one.tokens + 511) // 512) for one in a)
-        _attend(a, min(threads, max(pieces, 1)), locals())
-    for i, short in enumerate(parts):
-        for to, some in zip(records, short):
-            if to is not None and count:
-                to[i, :, :, :a[i].tokens] = some
+        pieces = sum(kv_heads * count * ((n + 511) // 512) for n in ([tokens] if lengths is None else lengths.tolist()))
+        _attend(a, min(threads, max(pieces * (batches if lengths is None else 1), 1)), locals())
+        if lengths is not None:  # C has the keys of each sequence alone
+            for name in ("scores", "weights"):
+                for whole, n in zip(records.get(name, ()), lengths.tolist()):
+                    short = whole.ravel()[:heads * count * n].reshape(heads, count, n).copy()
+                    whole[...] = -numpy.inf if name == "scores" else 0
+                    whole[..., :n] = short
     outputs = result[cut] if not no_dims else result[cut][..., :0] if out is None else out
-    all_of = [outputs, *(x for x in (sums[cut] if sums is not None else None,
-                                     *(None if x is None else x[0, :, 0] if len(lead) == 2 else x[cut[:1]]
-                                       for x in records)) if x is not None)]
-    return tuple(all_of) if len(all_of) > 1 else all_of[0]
+    found = [outputs, *(x[0, :, 0] if lead == 2 and name != "log_sum_exp" else x[cut[:1] if name != "log_sum_exp" else cut]
+                        for name, x in records.items())]
+    return tuple(found) if records else outputs
 
 
 def _attend(attentions, threads, kept):
@@ -1153,17 +1154,25 @@ def _attend(attentions, threads, kept):
     handler raises is lost, and the other workers wait for good. An interrupt is raised when all have
     left. kept: what attentions point to; the workers hold it."""
     needed, failed, interrupts = _size(), [], []
-    _call("posenc1_attention_memory_of", attentions, len(attentions), threads, ctypes.byref(needed))
-    memory, library = numpy.empty(needed.value, numpy.uint8), _library()
+    library, sequences = _library(), len(attentions)
+    if library.posenc1_attention_memory_of(attentions, sequences, threads, needed) != 0:
+        raise _last_error("attend")
+    memory = numpy.empty(needed.value, numpy.uint8)
 
     def work(i, barrier, left=None):
         try:
-            worker = _Worker(i, threads, barrier, None, memory.ctypes.data, needed.value)
-            if library.posenc1_attend_as(attentions, len(attentions), ctypes.byref(worker)) != 0:
-                failed.append(_last_error())
+            worker = _Worker(i, threads, barrier, None, _data(memory), needed.value)
+            if library.posenc1_attend_as(attentions, sequences, worker) != 0:
+                failed.append(_last_error("attend"))
         finally:
             if left is not None:
                 left.release()
+
+    if threads == 1:
+        work(0, _NO_BARRIER)
+        if failed:
+            raise failed[0]
+        return
 
     def lead():
         together, others = threading.Barrier(threads), []
@@ -1204,22 +1213,19 @@ def _attend(attentions, threads, kept):
         ended.append(kept)
         all_left.release()
 
-    if threads == 1:
-        work(0, _barrier())
-    else:
-        try:  # threading.Thread neither starts nor is joined rightly if it is interrupted
-            _thread.start_new_thread(leader, ())
+    try:  # threading.Thread neither starts nor is joined rightly if it is interrupted
+        _thread.start_new_thread(leader, ())
+    except BaseException as error:
+        (failed if isinstance(error, RuntimeError) else interrupts).append(error)
+        try:
+            ended.append(turn.pop())
+        except IndexError:  # it has begun
+            pass
+    while not ended:
+        try:
+            all_left.acquire()
         except BaseException as error:
-            (failed if isinstance(error, RuntimeError) else interrupts).append(error)
-            try:
-                ended.append(turn.pop())
-            except IndexError:  # it has begun
-                pass
-        while not ended:
-            try:
-                all_left.acquire()
-            except BaseException as error:
-                interrupts.append(error)
+            interrupts.append(error)
     if interrupts:
         raise interrupts[0]
     if failed:

@@ -17,7 +17,7 @@ import torch
 
 import posenc
 
-_TYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3}
+_TYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 
 def rows(frequencies, positions, dtype=torch.float32):
@@ -27,10 +27,10 @@ def rows(frequencies, positions, dtype=torch.float32):
     return torch.from_numpy(made).reshape(*positions.shape, 2, made.shape[2])
 
 
-def _heads(x, layout):
-    size = x.element_size()
-    return posenc._Heads(x.data_ptr(), _TYPES[x.dtype], posenc._LAYOUTS[layout],
-                         *(stride * size if count > 1 else 0 for stride, count in zip(x.stride()[:3], x.shape)))
+def _heads(x):
+    x = x if x.ndim == 4 else x[None]
+    return posenc._Heads(x.data_ptr(), posenc._TYPES[_TYPES[x.dtype]], *(
+        stride * x.element_size() if count > 1 else 0 for stride, count in zip(x.stride()[:3], x.shape)))
 
 
 def _rotated(x, rows, layout, first_dim, to=None):
@@ -55,14 +55,11 @@ def _rotated(x, rows, layout, first_dim, to=None):
     if x.numel() == 0:
         return written
     rows = rows.contiguous()
-    x = x if x.ndim == 4 else x[None]
-    to = to if to is None or to.ndim == 4 else to[None]
-    batches, tokens, heads, head_dim = x.shape
-    posenc._call("posenc1_rotate", posenc.ctypes.byref(posenc._Rotation(
-        from_=_heads(x, layout), to=posenc._Heads() if to is None else _heads(to, layout), batches=batches,
-        tokens=tokens, heads=heads, head_dim=head_dim, first_dim=first_dim % head_dim,
-        cos_sin=rows.data_ptr(), rows=rows.numel() // (2 * rows.shape[-1]), pairs=rows.shape[-1])),
-        0, posenc._LAST_DIMS)
+    batches, (tokens, heads, head_dim) = x.shape[0] if x.ndim == 4 else 1, x.shape[-3:]
+    posenc._call("posenc1_rotate", posenc._Rows(
+        cos_sin=rows.data_ptr(), tokens=tokens, batches=batches, rows=rows.shape[:-2].numel(), pairs=rows.shape[-1]),
+        posenc._Operand(from_=_heads(x), to=posenc._Heads() if to is None else _heads(to), heads=heads, head_dim=head_dim,
+                        layout=posenc._LAYOUTS[layout], first_dim=first_dim % head_dim), 1, 0, 1)
     return written
 
 

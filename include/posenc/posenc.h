@@ -12,18 +12,20 @@
  *     posenc1_frequencies_of_base(128, 500000.0, &f);             once per model
  *     posenc1_row_maker_create(f, 0, &maker);
  *     posenc1_write_rows(maker, positions, NULL, tokens, POSENC1_F32, memory);    once per step
- *     posenc1_rotation q = {.from = {.data = queries, .type = POSENC1_BF16},
- *                           .tokens = tokens, .heads = 32, .head_dim = 128,
- *                           .cos_sin = memory, .rows = tokens, .maker = maker};
- *     if (posenc1_rotate(&q, 0, SIZE_MAX) != POSENC1_OK) puts(posenc1_error());   once per layer
+ *     posenc1_rows rows = {.cos_sin = memory, .tokens = tokens, .maker = maker};
+ *     posenc1_operand q = {.from = {.data = queries, .format = POSENC1_BF16},
+ *                          .heads = 32, .head_dim = 128, .layout = POSENC1_HALVES};
+ *     if (posenc1_rotate(&rows, &q, 1, 0, 1) != POSENC1_OK) puts(posenc1_error());  once per layer
  *
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
  * Arguments are checked before a byte is changed. No exception leaves a function. Arrays begin at
  * a multiple of their elements' size.
- * Memory: write_rows, rotate, write_step, read_cache, hadamard and attend allocate nothing.
+ * Memory: write_rows, rotate, hadamard and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
  * Names: the 1 is the version of this interface; a program may contain several, each in a shared
- * library of its own. A field that is zero has its default. */
+ * library of its own.
+ * Zeros: a field that is zero has the default that its comment names. What models differ in has
+ * none: a format, a layout, a number of heads or queries that is not said is an error. */
 #ifndef POSENC_POSENC_H
 #define POSENC_POSENC_H
 
@@ -113,14 +115,19 @@ posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char c
                                            posenc1_parameter const* parameters, size_t count,
                                            posenc1_frequencies** result);
 
-/** Which two dims of a head are a pair, d being its rotated dims. */
+/** Which two dims of a head are a pair, d being its rotated dims. It must be said: 0 is an error,
+ * as half of all engines have the other one. */
 typedef enum posenc1_layout {
-  POSENC1_HALVES = 0,     /**< pairs (i, i + d/2): Hugging Face, GPT-NeoX */
-  POSENC1_INTERLEAVED = 1 /**< pairs (2i, 2i + 1): Meta's Llama, GPT-J, llama.cpp's Llama */
+  POSENC1_HALVES = 1,      /**< pairs (i, i + d/2): Hugging Face, GPT-NeoX */
+  POSENC1_INTERLEAVED = 2, /**< pairs (2i, 2i + 1): Meta's Llama, GPT-J, llama.cpp's Llama */
+  POSENC1_UNROTATED = 3    /**< no pairs: values, and what layers without a rotation have (NoPE) */
 } posenc1_layout;
 
 /** As first_dim of a rotary block: the last dims of a head. */
 #define POSENC1_LAST_DIMS SIZE_MAX
+
+/** As `ahead`: all keys, which an encoder's queries see. */
+#define POSENC1_ALL_AHEAD SIZE_MAX
 
 /** Tokens that see each other both ways where queries see no later keys else. */
 typedef enum posenc1_both_ways {
@@ -130,17 +137,17 @@ typedef enum posenc1_both_ways {
   POSENC1_PREFIX = 3               /**< of the prompt (PaliGemma) */
 } posenc1_both_ways;
 
-/** What posenc1_frequencies_of_model says of a layer beside its frequencies. window, which is
- * behind there, ahead, chunk and cap are those of posenc1_attention. */
+/** What posenc1_frequencies_of_model says of a layer beside its frequencies. layout and first_dim
+ * are those of posenc1_operand; behind, ahead, chunk, factor and cap those of posenc1_attention. */
 typedef struct posenc1_layer {
-  posenc1_layout layout; /**< of the pairs */
+  posenc1_layout layout; /**< of the pairs; POSENC1_UNROTATED: the layer does not rotate (NoPE) */
   size_t first_dim;      /**< of the rotary block; or POSENC1_LAST_DIMS */
-  size_t rotary_dim;     /**< 0: the layer does not rotate (NoPE) */
+  size_t rotary_dim;     /**< 0: the layer does not rotate */
   size_t head_dim;       /**< of queries and keys */
-  size_t window;         /**< a query sees keys behind it at distances below this; 0: all */
-  size_t ahead;          /**< the same of those ahead of it: 1 is causal; 0, all, is an encoder's */
+  size_t behind;         /**< a query sees keys behind it at distances below this; 0: all */
+  size_t ahead;          /**< and so many ahead of it: 0 is causal; POSENC1_ALL_AHEAD: all */
   size_t chunk;          /**< a query sees the keys of its own chunk of so many positions; 0: all */
-  double softmax_factor; /**< on scores, beside 1 / sqrt(head_dim) */
+  double factor;         /**< on scores, beside 1 / sqrt(head_dim) */
   double cap;            /**< of scores; 0: none */
   int sinks;             /**< not 0: each head has a learned sink logit */
   int depends_on_length; /**< not 0: frequencies differ by the length of the sequence */
@@ -206,106 +213,27 @@ posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f, int64_t ta
 posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
                                          posenc1_frequencies const* to, posenc1_row_maker** result);
 
-/** The type of numbers. */
-typedef enum posenc1_type {
-  POSENC1_F32 = 0,
-  POSENC1_F64 = 1,
-  POSENC1_F16 = 2, /**< IEEE binary16 */
-  POSENC1_BF16 = 3
-} posenc1_type;
-
-/** Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. positions:
- * [tokens], or [axes][tokens] of frequencies on several axes. type: POSENC1_F32, or POSENC1_F64 to
- * rotate heads of that type. Of a maker from
- * posenc1_rerotation_create, `positions` are the new ones and `from_positions` the old ones; null
- * stands for 0, so that positions are then distances to move by. Of other makers, from_positions
- * must be null. */
-posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const* positions,
-                                  int64_t const* from_positions, size_t tokens, posenc1_type type,
-                                  void* memory);
-
-/** The same at positions that need not be whole (times of frames, coordinates): finite, within
- * int64. */
-posenc1_status posenc1_write_fractional_rows(posenc1_row_maker const* maker,
-                                             double const* positions, double const* from_positions,
-                                             size_t tokens, posenc1_type type, void* memory);
-
-void posenc1_row_maker_destroy(posenc1_row_maker* maker); /**< null: nothing */
-
-/* ---- Rotation ---- */
-
-/** Where heads lie, [batches][tokens][heads][head_dim]. Strides are in bytes, of either sign, and 0
- * stands for contiguous heads, tokens, batches. The dims of a head are contiguous.
- * With slots, the heads lie in pages of page_tokens tokens: token t of batch b is in slot
- * slots[b tokens + t] = page x page_tokens + token within the page. Tokens of a negative slot are
- * not read or written. token_stride is then the one within a page, and batch_stride that of pages.
- * Slots may repeat in what is only read, or written elsewhere: its last token stays. Not checked:
- * in place, a slot that is given twice is rotated twice; and two threads must not write one slot,
- * each in a part of its own. */
-typedef struct posenc1_heads {
-  void* data;             /**< what is rotated from is only read */
-  posenc1_type type;      /**< of the numbers */
-  posenc1_layout layout;  /**< of the pairs */
-  ptrdiff_t batch_stride; /**< bytes */
-  ptrdiff_t token_stride; /**< bytes */
-  ptrdiff_t head_stride;  /**< bytes */
-  int64_t const* slots;   /**< null: no pages */
-  size_t pages;           /**< in memory */
-  size_t page_tokens;     /**< of each page */
-} posenc1_heads;
-
-/** Rotates pairs (x, y) of each head: x' = x cos - y sin, y' = x sin + y cos, in one pass: norm,
- * rotation, scale, conversion. Arithmetic is in float (double for doubles), rounded once. */
-typedef struct posenc1_rotation {
-  posenc1_heads from; /**< read */
-  posenc1_heads to;   /**< data null: in place. Types: the same, or one is float and one has 16
-                       * bits */
-  size_t batches;     /**< 0 and 1: one */
-  size_t tokens;      /**< of each batch */
-  size_t heads;       /**< of each token */
-  size_t head_dim;    /**< rotated or not */
-  size_t first_dim;   /**< of the rotary block of 2 pairs; or POSENC1_LAST_DIMS */
-
-  void const* cos_sin;            /**< [rows][2][pairs]; float, or double for doubles */
-  size_t rows;                    /**< tokens, which batches share, or batches x tokens */
-  size_t pairs;                   /**< 0: the maker's */
-  posenc1_row_maker const* maker; /**< of the rows: pairs of frequency 0 are skipped; or null */
-
-  double eps;         /**< not 0: an RMS norm of each head before the rotation, with this eps */
-  void const* weight; /**< of the norm, [head_dim], float or for doubles double; null: 1 */
-  double scale;       /**< on each head after the rotation; 0: none */
-} posenc1_rotation;
-
-/** Rotates the heads [first, last) of the batches x tokens x heads, counted in that order: all are
- * 0 and SIZE_MAX; a pool of threads gives each its part. The split changes no bit. Dims that are
- * not rotated are left alone in place, and copied otherwise.
- * Written heads must not overlap each other, nor those that are read, unless they are the same.
- * Heads side by side in each token, page or head, as in one buffer of q, k and v, do not overlap,
- * whatever is padded, nor do other slots. Not checked: written heads must not overlap rows, weights
- * and slots either. */
-posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last);
-
-/* ---- A step in one pass: norm, rotation, scale, rounding, and the write to a cache ---- */
-
-/** How a cache stores heads. posenc/cache/README.md says whose bytes these are, what they round,
- * and what they make of zeros, NaN and infinity. */
+/** How heads are stored: as numbers, or as codes. posenc/cache/README.md says whose bytes the codes
+ * are, what they round, and what they make of zeros, NaN and infinity. It must be said: 0 is an
+ * error. */
 typedef enum posenc1_format {
-  POSENC1_FORMAT_F32 = 0,                     /**< numbers, as POSENC1_F32 */
-  POSENC1_FORMAT_F16 = 2,                     /**< as POSENC1_F16 */
-  POSENC1_FORMAT_BF16 = 3,                    /**< as POSENC1_BF16 */
-  POSENC1_FORMAT_U8_PER_HEAD = 4,             /**< OpenVINO's default */
-  POSENC1_FORMAT_Q8_0 = 5,                    /**< ggml's, as its reference rounds */
-  POSENC1_FORMAT_Q8_0_AVX2 = 6,               /**< as its code for AVX2 rounds */
-  POSENC1_FORMAT_INT8_PER_HEAD = 7,           /**< vLLM's */
-  POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED = 8, /**< by its store that truncates */
-  POSENC1_FORMAT_INT8_STATIC = 9,             /**< ONNX Runtime's, with one scale per tensor */
-  POSENC1_FORMAT_E4M3 = 10,                   /**< vLLM's, with one scale per tensor */
-  POSENC1_FORMAT_E4M3_TRUNCATED = 11,         /**< by its writer for CPUs */
-  POSENC1_FORMAT_DEEPSEEK_V4 = 12,            /**< as CUDA writes it */
-  POSENC1_FORMAT_DEEPSEEK_V4_CPU = 13,        /**< as the writers for CPUs do */
-  POSENC1_FORMAT_Q4_0 = 14,                   /**< ggml's of 4 bits */
-  POSENC1_FORMAT_INT4_PER_HEAD = 15,          /**< vLLM's of 4 bits */
-  POSENC1_FORMAT_INT4_STATIC = 16             /**< ONNX Runtime's of 4 bits, one scale per tensor */
+  POSENC1_F32 = 1,
+  POSENC1_F64 = 2,
+  POSENC1_F16 = 3, /**< IEEE binary16 */
+  POSENC1_BF16 = 4,
+  POSENC1_U8_PER_HEAD = 5,             /**< OpenVINO's default */
+  POSENC1_Q8_0 = 6,                    /**< ggml's, as its reference rounds */
+  POSENC1_Q8_0_AVX2 = 7,               /**< as its code for AVX2 rounds */
+  POSENC1_INT8_PER_HEAD = 8,           /**< vLLM's */
+  POSENC1_INT8_PER_HEAD_TRUNCATED = 9, /**< by its store that truncates */
+  POSENC1_INT8_STATIC = 10,            /**< ONNX Runtime's, with one scale per tensor */
+  POSENC1_E4M3 = 11,                   /**< vLLM's, with one scale per tensor */
+  POSENC1_E4M3_TRUNCATED = 12,         /**< by its writer for CPUs */
+  POSENC1_DEEPSEEK_V4 = 13,            /**< as CUDA writes it */
+  POSENC1_DEEPSEEK_V4_CPU = 14,        /**< as the writers for CPUs do */
+  POSENC1_Q4_0 = 15,                   /**< ggml's of 4 bits */
+  POSENC1_INT4_PER_HEAD = 16,          /**< vLLM's of 4 bits */
+  POSENC1_INT4_STATIC = 17             /**< ONNX Runtime's of 4 bits, one scale per tensor */
 } posenc1_format;
 
 /** The bytes of one head, and those of its scales if the format has them elsewhere, else 0. An
@@ -313,30 +241,70 @@ typedef enum posenc1_format {
 posenc1_status posenc1_format_bytes(posenc1_format format, size_t head_dim, size_t* bytes,
                                     size_t* scale_bytes);
 
-/** Where encoded heads lie: in pages of page_tokens tokens, token t in slot slots[t] = page x
- * page_tokens + token within the page. Tokens of a negative slot are not read or written. Strides
- * are in bytes, of either sign, and 0 stands for dense pages: [tokens][heads] of bytes, then,
- * unless `scales` is given, [tokens][heads] of scale bytes. Any address is aligned. */
-typedef struct posenc1_cache {
-  void* data;             /**< what is read from is only read */
-  posenc1_format format;  /**< of all heads */
-  posenc1_layout layout;  /**< of the pairs */
-  ptrdiff_t page_stride;  /**< bytes */
-  ptrdiff_t token_stride; /**< bytes, within a page */
-  ptrdiff_t head_stride;  /**< bytes */
-  int64_t const* slots;   /**< [tokens]; null: token t is in slot t */
-  size_t pages;           /**< in memory */
-  size_t page_tokens;     /**< of each page */
+/** Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. positions:
+ * [tokens], or [axes][tokens] of frequencies on several axes. format: POSENC1_F32, or POSENC1_F64
+ * to rotate heads of doubles. Of a maker from posenc1_rerotation_create, `positions` are the new
+ * ones and `from_positions` the old ones; null stands for 0, so that positions are then distances
+ * to move by. Of other makers, from_positions must be null. */
+posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const* positions,
+                                  int64_t const* from_positions, size_t tokens,
+                                  posenc1_format format, void* memory);
 
-  void* scales;                  /**< null: behind all codes of their page, whose memory has both */
+/** The same at positions that need not be whole (times of frames, coordinates): finite, within
+ * int64. */
+posenc1_status posenc1_write_fractional_rows(posenc1_row_maker const* maker,
+                                             double const* positions, double const* from_positions,
+                                             size_t tokens, posenc1_format format, void* memory);
+
+void posenc1_row_maker_destroy(posenc1_row_maker* maker); /**< null: nothing */
+
+/* ---- Heads: where they lie ---- */
+
+/** Where heads lie, and as what: [batches][tokens][heads] of numbers or codes. Strides are in
+ * bytes, of either sign, and 0 stands for contiguous heads, tokens, batches. The numbers or codes
+ * of a head are contiguous; numbers begin at multiples of their size, codes anywhere.
+ * With slots, the heads lie in pages of page_tokens tokens: token t of batch b is in slot
+ * slots[b tokens + t] = page x page_tokens + token within the page. Tokens of a negative slot are
+ * not read or written. token_stride is then the one within a page, and page_stride that of pages.
+ * Pages without slots are an error; heads without both are contiguous but for their strides.
+ * Slots may repeat in what is only read. Codes are written to a slot once; of numbers that are
+ * written elsewhere, the last token of a slot stays. Not checked: numbers in place, in a slot that
+ * is given twice, are rotated twice; and two threads must not write one slot, each in a part of its
+ * own. */
+typedef struct posenc1_heads {
+  void* data;             /**< null: no heads. What is read from is only read */
+  posenc1_format format;  /**< of all heads; it must be said */
+  ptrdiff_t page_stride;  /**< bytes, of pages; without slots of batches */
+  ptrdiff_t token_stride; /**< bytes, within a page or batch */
+  ptrdiff_t head_stride;  /**< bytes */
+  int64_t const* slots;   /**< [batches x tokens]; null: no pages */
+  size_t pages;           /**< in memory; with slots alone */
+  size_t page_tokens;     /**< of each page; with slots alone */
+
+  void* scales;                  /**< of formats that have them elsewhere. Null: behind all codes of
+                                  * their page, whose memory has both; without slots an error */
   ptrdiff_t scales_page_stride;  /**< bytes; the page_stride if scales is null */
   ptrdiff_t scales_token_stride; /**< bytes */
   ptrdiff_t scales_head_stride;  /**< bytes */
 
-  double scale;   /**< of INT8_STATIC, INT4_STATIC, E4M3, E4M3_TRUNCATED: what codes are multiplied
-                   * by; 0: 1 */
+  double scale;   /**< what codes are multiplied by: of INT8_STATIC and INT4_STATIC, which must have
+                   * one, and of E4M3 and E4M3_TRUNCATED, 0: 1 */
   double inverse; /**< of E4M3, E4M3_TRUNCATED: what numbers are multiplied by; 0: 1 / scale */
-} posenc1_cache;
+} posenc1_heads;
+
+/* ---- Rotation: norm, rotation, factor, rounding, and the write to a cache, in one pass ---- */
+
+/** The rows that operands are rotated by, one per token. */
+typedef struct posenc1_rows {
+  void const* cos_sin; /**< [rows][2][pairs]; float, or double for doubles; null where no operand
+                        * rotates */
+  size_t tokens;       /**< of each batch */
+  size_t batches;      /**< 0 and 1: one */
+  size_t rows;         /**< tokens, which batches share, or batches x tokens. 0: tokens, of one
+                        * batch; several batches must say it */
+  size_t pairs;        /**< 0: the maker's */
+  posenc1_row_maker const* maker; /**< of the rows: pairs of frequency 0 are skipped; or null */
+} posenc1_rows;
 
 /** Of the mean of squares, or of their sum. */
 typedef enum posenc1_norm_kind {
@@ -359,13 +327,13 @@ typedef enum posenc1_eps_place {
 
 /** x weight / root, where the place of eps says what the root is. */
 typedef struct posenc1_norm {
-  double eps;                  /**< 0: no norm */
-  posenc1_norm_kind kind;      /**< RMS unless said */
-  posenc1_norm_place place;    /**< before the rotation unless said */
-  posenc1_eps_place eps_place; /**< inside the root unless said */
-  void const* weight;          /**< [head_dim]; null: 1 */
-  posenc1_type weight_type;    /**< not double */
-  int plus_one;                /**< not 0: the weight is 1 + this (Gemma) */
+  double eps;                   /**< 0: no norm */
+  posenc1_norm_kind kind;       /**< RMS unless said */
+  posenc1_norm_place place;     /**< before the rotation unless said */
+  posenc1_eps_place eps_place;  /**< inside the root unless said */
+  void const* weight;           /**< [head_dim]; null: 1 */
+  posenc1_format weight_format; /**< of weights: numbers, doubles for heads of doubles alone */
+  int plus_one;                 /**< not 0: the weight is 1 + this (Gemma) */
 } posenc1_norm;
 
 /** Where heads are rounded to 16 bits beside what they are stored as: a sum of points. The last
@@ -375,7 +343,7 @@ enum posenc1_rounding {
   POSENC1_ROUND_NORM = 2,             /**< what the norm gives */
   POSENC1_ROUND_COSINES = 4,          /**< of the rows, and sines */
   POSENC1_ROUND_PRODUCTS = 8,         /**< each product of the rotation, and their sum */
-  POSENC1_ROUND_ROTATED = 16,         /**< what the rotation gives, and what the scale gives */
+  POSENC1_ROUND_ROTATED = 16,         /**< what the rotation gives, and what the factor gives */
   POSENC1_ROUND_FLASHINFER_FUSED = 2, /**< norm */
   POSENC1_ROUND_SEPARATE_CALLS = 18,  /**< norm, rotated */
   POSENC1_ROUND_VLLM_FUSED = 20,      /**< cosines, rotated */
@@ -383,76 +351,69 @@ enum posenc1_rounding {
   POSENC1_ROUND_HUGGING_FACE = 31     /**< all */
 };
 
-/** One set of heads of a step. It has one source, `from` or `from_cache`, and may have both
- * targets; without any it stays in place. One whose data is null is not there. Source and targets
- * have a layout each, and heads are converted from one to the other: who has interleaved heads says
- * so of each of them, and of queries and keys of posenc1_attention. */
-typedef struct posenc1_step_heads {
-  posenc1_heads from;        /**< [tokens][heads][head_dim], not double; no batches */
-  posenc1_cache from_cache;  /**< decoded: keys that move, or that were stored unrotated */
-  posenc1_heads to;          /**< not double; no batches */
-  posenc1_cache to_cache;    /**< encoded */
-  size_t heads;              /**< of each token; 0, without data: the step has no such heads */
-  size_t head_dim;           /**< at most 4096 */
+/** One set of heads of a rotation: queries, keys, or values. Arithmetic is in float. Doubles are
+ * rotated in double, to doubles, and have a factor, and the usual norm: RMS before the rotation,
+ * eps inside the root. */
+typedef struct posenc1_operand {
+  posenc1_heads from;    /**< decoded: keys that move, or were stored unrotated, come from codes */
+  posenc1_heads to;      /**< encoded; data null: in place */
+  posenc1_heads also_to; /**< a second target; data null: none */
+  size_t heads;          /**< of each token */
+  size_t head_dim;       /**< at most 4096, unless numbers of one format, or from or to float,
+                          * rotate to one target, with the usual norm and a factor at most */
+  posenc1_layout layout; /**< of the pairs; POSENC1_UNROTATED: values */
+  posenc1_layout to_layout;  /**< of the targets' pairs; 0: layout */
   size_t first_dim;          /**< of the rotary block of 2 pairs; or POSENC1_LAST_DIMS */
   posenc1_norm norm;         /**< of each head */
-  double scale;              /**< on each head after rotation and norm; 0: none */
+  double factor;             /**< on each head after rotation and norm; 0: none */
   unsigned rounding;         /**< of posenc1_rounding; 0: none */
-  posenc1_type rounded_type; /**< POSENC1_F16 or POSENC1_BF16, with rounding */
+  posenc1_format rounded_to; /**< POSENC1_F16 or POSENC1_BF16, with rounding */
   size_t hadamard;           /**< block of posenc1_hadamard, on each head at last; 0: none */
   size_t from_hadamard;      /**< the same, before all else: the source is stored transformed, and
                               * keys that move have both; 0: none */
-} posenc1_step_heads;
+} posenc1_operand;
 
-/** A layer's step. Queries and keys are rotated; values are not. Arithmetic is in float. */
-typedef struct posenc1_step {
-  posenc1_step_heads queries;     /**< rotated */
-  posenc1_step_heads keys;        /**< rotated */
-  posenc1_step_heads values;      /**< not rotated */
-  size_t tokens;                  /**< of each set */
-  float const* cos_sin;           /**< [tokens][2][pairs]; null if there are values alone */
-  size_t pairs;                   /**< 0: the maker's */
-  posenc1_row_maker const* maker; /**< of the rows: pairs of frequency 0 are skipped; or null */
-} posenc1_step;
-
-/** Does part `part` of `parts` of a step: 0 and 1 are all of it; a pool of threads gives each its
- * part, some tokens, or some heads of few tokens. The split changes no bit. Each head is read once,
- * and is floats in L1 between its source and its targets. Dims that are not rotated are normed,
- * scaled and copied.
- * What one set writes must not overlap what it or another reads or writes, unless it stays in
- * place; what is side by side in each token, page or head does not overlap, whatever is padded, nor
- * do other slots. A slot of a cache must be written once: each part looks for it, quickest where
- * slots ascend, in linear time and 44 KB of stack where they do not. Not checked: rows, weights and
- * slots must not overlap what is written either. */
-posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t parts);
-
-/** Decodes the heads of a cache to floats, [tokens][heads][head_dim]. Those of tokens without a
- * slot are left alone. */
-posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, size_t heads,
-                                  size_t head_dim, float* numbers);
+/** Rotates pairs (x, y) of each head: x' = x cos - y sin, y' = x sin + y cos, in one pass over each
+ * operand: a layer's step is one call, of queries in place, keys into a cache, and values:
+ *
+ *     posenc1_operand const all[] = {
+ *         {.from = q, .heads = 32, .head_dim = 128, .layout = POSENC1_HALVES},
+ *         {.from = k, .to = k_cache, .heads = 8, .head_dim = 128, .layout = POSENC1_HALVES},
+ *         {.from = v, .to = v_cache, .heads = 8, .head_dim = 128, .layout = POSENC1_UNROTATED}};
+ *     posenc1_rotate(&rows, all, 3, 0, 1);
+ *
+ * count: of operands, at most 16. Does part `part` of `parts`: 0 and 1 are all of it; a pool of
+ * threads gives each its part. The split changes no bit. Each head is read once, and numbers are
+ * rounded once. Dims that are not rotated are left alone in place, and else normed, scaled and
+ * copied. What an operand writes must not overlap what it or another reads or writes, unless it
+ * stays in place; heads side by side in each token, page or head, as in one buffer of q, k and v,
+ * do not overlap, whatever is padded, nor do other slots. Each part looks for a slot of codes that
+ * is written twice, quickest where slots ascend, in linear time and 44 KB of stack where they do
+ * not. Not checked: rows, weights and slots must not overlap what is written either. */
+posenc1_status posenc1_rotate(posenc1_rows const* rows, posenc1_operand const* operands,
+                              size_t count, size_t part, size_t parts);
 
 /** As block: the largest power of two that divides head_dim, at most 4096. */
 #define POSENC1_LARGEST_BLOCK SIZE_MAX
 
 /** Transforms each block of n dims of heads, in place, by the orthonormal Walsh-Hadamard matrix in
  * Sylvester's order: x'_i = sum over j of (-1)^(ones in i & j) x_j / sqrt(n). Once more undoes it.
- * For queries against keys that a step has stored transformed, and for outputs of such values.
+ * For queries against keys that were stored transformed, and for outputs of such values.
  * block: n, a power of two up to 4096 that divides head_dim, or POSENC1_LARGEST_BLOCK; 0 and 1
- * leave heads alone. x: [tokens][heads][head_dim] of any type; tokens without a slot are skipped.
- */
+ * leave heads alone. x: [tokens][heads][head_dim] of numbers; tokens without a slot are skipped. */
 posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t tokens, size_t heads,
                                 size_t head_dim, size_t block);
 
 /* ---- Attention ---- */
 
-/** What a cell of posenc1_cells is. */
+/** What a cell of posenc1_cells is. It must be said: 0 is an error. */
 typedef enum posenc1_cell_type {
-  POSENC1_CELL_BOOL = 0, /**< a byte: not 0 shows a key */
-  POSENC1_CELL_BIT = 1,  /**< key s is bit s % 8, the lowest being 0, of byte s / 8 of its row */
-  POSENC1_CELL_F32 = 2,  /**< numbers: what is added to a score; -infinity hides a key */
-  POSENC1_CELL_F64 = 3,
-  POSENC1_CELL_F16 = 4, /**< ggml's mask */
-  POSENC1_CELL_BF16 = 5
+  POSENC1_CELL_BOOL = 1, /**< a byte: not 0 shows a key */
+  POSENC1_CELL_BIT = 2,  /**< key s is bit s % 8, the lowest being 0, of byte s / 8 of its row */
+  POSENC1_CELL_F32 = 3,  /**< numbers: what is added to a score; -infinity hides a key */
+  POSENC1_CELL_F64 = 4,
+  POSENC1_CELL_F16 = 5, /**< ggml's mask */
+  POSENC1_CELL_BF16 = 6
 } posenc1_cell_type;
 
 /** Cells [heads][queries][tokens], in the order of queries and tokens, whatever their positions.
@@ -526,47 +487,45 @@ typedef struct posenc1_profiles {
   float const* query_side; /**< [query_tokens][heads][rank] */
 } posenc1_profiles;
 
-/** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where the query
- * head h reads the kv head h kv_heads / heads. A query sees every token whose slots, of key and
- * value, are not negative, and that causal, the window, the chunk and the mask let it see. One that
- * sees none has outputs of 0. Arithmetic is in float, or in double where queries, keys, values and
- * outputs are double, which all or none are; else each may have its own type. Of keys and
- * key_cache, and of values and value_cache, one is given: that whose data is not null. Caches are
- * read as posenc1_read_cache decodes them, and tokens that no query sees are not read.
+/** One sequence: weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where
+ * the query head h reads the kv head h kv_heads / heads. A query sees every token whose slots, of
+ * key and value, are not negative, that is not ahead of it, and that the window, the chunk and the
+ * mask let it see. One that sees none has outputs of 0. Arithmetic is in float, or in double where
+ * queries, keys, values and outputs are double, which all or none are; else each has its own
+ * format. Codes are read as posenc1_rotate decodes them, and tokens that no query sees are not
+ * read.
  *
- *     x = scale <q, k> + key bias            with tau: x = a(distance) x + m(distance)
+ *     x = factor (scale <q, k> + key bias)   with tau: x = a(distance) x + m(distance)
  *     x + profiles + bias - slope distance   then the cap, + mask, times the temperature, softmax
  */
 typedef struct posenc1_attention {
-  posenc1_heads queries;     /**< no slots */
-  posenc1_heads outputs;     /**< no slots */
-  posenc1_heads keys;        /**< tokens of kv_heads */
-  posenc1_heads values;      /**< tokens of kv_heads */
-  posenc1_cache key_cache;   /**< encoded keys */
-  posenc1_cache value_cache; /**< encoded values */
-  size_t tokens;             /**< of keys and values */
-  size_t heads;              /**< of queries */
-  size_t kv_heads;           /**< 0: heads */
-  size_t head_dim;           /**< of queries and keys */
-  size_t value_dim;          /**< of values and outputs; 0: head_dim */
-  double scale;              /**< 0: 1 / sqrt(head_dim); 1 where queries have it already */
+  posenc1_heads queries; /**< no slots */
+  posenc1_heads outputs; /**< no slots */
+  posenc1_heads keys;    /**< tokens of kv_heads */
+  posenc1_heads values;  /**< tokens of kv_heads */
+  size_t tokens;         /**< of keys and values */
+  size_t query_tokens;   /**< of queries and outputs; it must be said, and is 1 in decoding */
+  size_t heads;          /**< of queries */
+  size_t kv_heads;       /**< of keys and values; it must be said, and divides heads */
+  size_t head_dim;       /**< of queries and keys */
+  size_t value_dim;      /**< of values and outputs; 0: head_dim */
+  double scale;          /**< 0: 1 / sqrt(head_dim); 1 where queries have it already */
+  double factor;         /**< on scores, beside the scale; 0: 1 */
 
   double const* sinks; /**< [heads], a logit that takes its share of the weights; null: none */
   void* memory;        /**< of posenc1_attend, for this call alone */
   size_t memory_bytes; /**< at least posenc1_attention_memory */
 
-  size_t query_tokens;            /**< of queries and outputs; 0: one */
   int64_t const* query_positions; /**< [query_tokens]; null: those of the last tokens */
   int64_t const* key_positions;   /**< [tokens]; null: 0, 1, ... */
 
-  int causal;       /**< not 0: a query sees no key after it */
-  int dot_products; /**< not 0: caches of Q8_0, U8_PER_HEAD and INT8 are multiplied as codes where
-                     * the instruction set can, which rounds queries and weights too: see
-                     * posenc/decode/dot_products.hpp. An error if no cache has such a format */
-  size_t behind;    /**< keys at fewer positions behind the query are seen, as the window of
-                     * posenc1_layer has it: 1 is itself; 0: all */
-  size_t ahead;     /**< the same of those ahead of it: 1 is causal */
+  size_t behind;    /**< keys at fewer positions behind the query are seen: 1 is itself; 0: all */
+  size_t ahead;     /**< keys at most so many positions ahead of it: 0 is causal; all are
+                     * POSENC1_ALL_AHEAD */
   size_t chunk;     /**< a query sees the keys of its own chunk of so many positions; 0: all */
+  int dot_products; /**< not 0: keys and values of Q8_0, U8_PER_HEAD and INT8 are multiplied as
+                     * codes where the instruction set can, which rounds queries and weights too:
+                     * see posenc/decode/dot_products.hpp. An error if none has such a format */
 
   posenc1_cells mask;              /**< shows keys, or adds to scores behind the cap */
   posenc1_cells bias;              /**< the same, before the cap */
@@ -601,7 +560,7 @@ posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, 
 /** One of the threads that are all inside an op, and its memory. */
 typedef struct posenc1_worker {
   size_t index;           /**< of this thread, below count */
-  size_t count;           /**< of all threads; 0: one */
+  size_t count;           /**< of all threads, at least 1 */
   void (*barrier)(void*); /**< returns when all workers have called it; one worker needs none */
   void* barrier_argument; /**< what it is given */
   void* memory;           /**< the same of all, for this call alone */

@@ -19,6 +19,7 @@
 #include "posenc/heads/slots.hpp"            // slots from a block table
 #include "posenc/heads/format.hpp"           // what a format is; one of your own
 #include "posenc/heads/heads_in_format.hpp"  // heads in a format
+#include "posenc/heads/chosen_format.hpp"    // heads in a format that is chosen at run time
 #include "posenc/heads/storage.hpp"          // float, double, half, bfloat16; an engine's own types
 #include "posenc/heads/overlap.hpp"          // whether heads of two views share a byte
 
@@ -124,6 +125,7 @@
 #include "posenc/attention/call.hpp"               // the call of engines
 #include "posenc/attention/attention.hpp"          // the same in blocks, and in tasks
 #include "posenc/attention/merge.hpp"              // of keys that were split
+#include "posenc/attention/near_and_far.hpp"       // with near and far scores: ReRoPE, Self-Extend
 #include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 

@@ -21,7 +21,6 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/query_key/distance_remapping.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
@@ -131,37 +130,6 @@ TEST(positional_symbolic, is_that_of_the_definition) {
   compare(scheme{turned, adaptive_temperature{}}, true, 0, true);
 }
 
-/// Each dim twice, the second times 1 + position / 10.
-struct twice {
-  std::size_t encoded_dim(std::size_t dim) const { return 2 * dim; }
-  struct prepared {
-    std::vector<std::int64_t> at;
-    template <class T>
-    void encode_queries(heads_view<T const> const& from, heads_view<T> const& to, std::size_t first,
-                        std::size_t) const {
-      for (std::size_t token = 0; token < from.tokens(); ++token) {
-        for (std::size_t head = 0; head < from.heads(); ++head) {
-          for (std::size_t dim = 0; dim < from.head_dim(); ++dim) {
-            auto const x = to(token, head)[dim] = from(token, head)[dim];
-            to(token, head)[dim + from.head_dim()] =
-                x * (1 + static_cast<T>(at[first + token]) / 10);
-          }
-        }
-      }
-    }
-    template <class T>
-    void encode_keys(heads_view<T const> const& from, heads_view<T> const& to, std::size_t first,
-                     std::size_t head) const {
-      encode_queries(from, to, first, head);
-    }
-  };
-  template <class T>
-  prepared prepare(positions_view positions) const {
-    return {{positions.begin(), positions.end()}};
-  }
-};
-static_assert(changes_head_dim<twice>);
-
 TEST(positional_symbolic, takes_any_encoding_and_mask) {
   inputs const in;
   auto const compare = [&](char const* what, auto const& encoding, attention_options options) {
@@ -186,8 +154,6 @@ TEST(positional_symbolic, takes_any_encoding_and_mask) {
           {.query_positions = {1000},
            .key_positions = {7, 3, 900, 901, 902, 10, 20, 30, 40, 50, 999, 998, 0, 1}});
   compare("a window of 5", turned, {.mask = mask::sliding_window(5)});
-  compare("Self-Extend", self_extend(turned, 4, 3), {});
-  compare("wider heads", twice(), {});
 }
 
 TEST(positional_symbolic, of_uniform_attention_alone_are_both_1) {

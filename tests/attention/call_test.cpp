@@ -19,6 +19,7 @@
 #include "executors.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/attention/rules.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/score/soft_cap.hpp"
@@ -293,13 +294,14 @@ TEST(attention_workers, that_differ_in_one_number_are_told_so) {
   sequence s({2, 3000, 4, 2, 8, 8});
   auto const call = s.call(plain);
   auto const before = s.outputs;
-  auto const expect = [&](char const* what, std::span<decltype(call)> others) {
+  auto const expect_of = [&]<class Call>(char const* what, Call const& one,
+                                         std::span<Call const> others) {
     std::vector<std::byte> memory(1 << 20);
     executors::barrier barrier(2);
     std::vector<std::string> errors(2);
     on_threads(2, [&](std::size_t i) {
       worker const self(i, 2, [&] { barrier.arrive_and_wait(); });
-      errors[i] = message_of([&] { attend(self, i == 0 ? std::span(&call, 1) : others, memory); });
+      errors[i] = message_of([&] { attend(self, i == 0 ? std::span(&one, 1) : others, memory); });
     });
     for (auto const& error : errors)
       EXPECT_EQ(error,
@@ -307,6 +309,9 @@ TEST(attention_workers, that_differ_in_one_number_are_told_so) {
                 "arguments, got others")
           << what;
     EXPECT_EQ(s.outputs, before) << what;
+  };
+  auto const expect = [&](char const* what, std::span<decltype(call)> others) {
+    expect_of(what, call, others);
   };
   std::pair<char const*, attention_sizes> const sizes[]{
       {"queries", {1, 3000, 4, 2, 8, 8}},  {"keys", {2, 2999, 4, 2, 8, 8}},
@@ -321,6 +326,14 @@ TEST(attention_workers, that_differ_in_one_number_are_told_so) {
   expect("scale", {&scaled, 1});
   decltype(s.call(plain)) const twice[]{s.call(plain), s.call(plain)};
   expect("calls", twice);
+  auto const masked = s.call(plain, {.mask = mask::full});
+  expect("mask", {&masked, 1});
+  auto const moved = s.call(plain, {.query_positions = {0, 2999}});
+  expect("positions", {&moved, 1});
+  attention_rules const rules{.cap = 2}, others{.cap = 2.5}, seen{.sees = mask::full, .cap = 2};
+  auto const by_rules = s.call(rules), by_others = s.call(others), by_seen = s.call(seen);
+  expect_of("rules", by_rules, std::span(&by_others, 1));
+  expect_of("mask of rules", by_rules, std::span(&by_seen, 1));
 }
 
 /// One after another in one thread, so that a byte of two parts shows in marks or numbers.
@@ -337,12 +350,13 @@ TEST(attention_workers, have_parts_of_the_memory_that_do_not_overlap) {
       auto const bytes = attention_bytes(calls, workers);
       std::vector<std::byte> memory(bytes + 64, std::byte{0xab});
       detail::shared_memory const shared(detail::calls_of(calls), workers, memory.data());
-      for (std::size_t i = 0; i < workers; ++i) shared.mark(i);
+      auto const hash = shared.hash_of_arguments();
+      for (std::size_t i = 0; i < workers; ++i) shared.mark(i, hash);
       shared.begin();
-      EXPECT_TRUE(shared.all_agree());
+      EXPECT_TRUE(shared.all_agree_on(hash));
       shared.work(first);
       for (std::size_t i = 0; i < workers; ++i) shared.work(i);
-      EXPECT_TRUE(shared.all_agree()) << workers << " workers, of whom one wrote a mark";
+      EXPECT_TRUE(shared.all_agree_on(hash)) << workers << " workers, of whom one wrote a mark";
       for (std::size_t i = 0; i < workers; ++i) shared.unmark(i);
       for (std::size_t i = 0; i < workers; ++i) shared.add_ranges(i, workers);
       for (auto const* s : {&ranges, &panels})

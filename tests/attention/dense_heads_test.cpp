@@ -25,7 +25,6 @@
 #include "posenc/attention/detail/block_attention.hpp"
 #include "posenc/attention/gradients.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/query_key/distance_remapping.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
@@ -130,7 +129,6 @@ TEST(paged_attention, give_what_contiguous_ones_give_under_encodings_of_every_si
     rope<halves> const turning(geometric(p.head_dim, 1e4));
     expect_as_contiguous<float>(p, scheme(turning, alibi(p.heads), adaptive_temperature{}), {});
     expect_as_contiguous<float>(p, scheme(turning, soft_cap(2)), {.keys_are_encoded = true});
-    expect_as_contiguous<float>(p, self_extend(turning, 8, 4), {});
   }
 }
 
@@ -445,7 +443,6 @@ TEST(attention_in_tasks, gives_the_bits_of_one_under_encodings_of_every_site) {
     if (p.head_dim % 2 != 0) continue;
     rope<halves> const turning(geometric(p.head_dim, 1e4));
     expect_same_in_tasks<float>(p, scheme(turning, alibi(p.heads), adaptive_temperature{}));
-    expect_same_in_tasks<float>(p, self_extend(turning, 8, 4));
   }
 }
 

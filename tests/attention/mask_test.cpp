@@ -198,7 +198,7 @@ std::string refusal(heads_shape q, heads_shape k, heads_shape v,
 TEST(attention_arguments, have_every_default_filled_in) {
   auto const in = checked({2, 8, 16}, {5, 2, 16}, {5, 2, 3});
   EXPECT_EQ(in.group, 4u);
-  EXPECT_EQ(in.product_dim, 16u);
+  EXPECT_EQ(in.head_dim, 16u);
   EXPECT_EQ(in.value_dim, 3u);
   EXPECT_EQ(in.scale, 0.25);
   auto const all = [](detail::position_list const& at) {

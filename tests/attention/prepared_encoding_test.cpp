@@ -14,6 +14,7 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/detail/distance_biases.hpp"
 #include "posenc/attention/gradients.hpp"
+#include "posenc/attention/near_and_far.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/distance_remapping.hpp"
@@ -263,10 +264,10 @@ TEST(encoded, queries_that_contradict_the_rest_are_refused) {
   EXPECT_EQ(message_of([&] { attention(heads.queries, keys, values, prepared_so, {}, workspace); }),
             must);
   EXPECT_EQ(message_of([&] {
-              attention(encoded(heads.queries), keys, values, self_extend(heads.encoding, 8, 4));
+              attention_near_and_far(encoded(heads.queries), keys, values,
+                                     self_extend(heads.encoding, 8, 4));
             }),
-            "posenc: attention: keys must not be encoded already for an encoding that takes scores "
-            "near and far");
+            "posenc: attention_near_and_far: keys must not be encoded already");
 }
 
 namespace by_distance {

@@ -1,4 +1,4 @@
-// Encodings that rotate by tokens and heads, encode to another width, or read what stands beside a
+// Encodings that rotate by tokens and heads, or read what stands beside a
 // query: none needs a fifth site. Each is as its paper has it, small, and checked by its own
 // numbers; attention must then take it in blocks as reference_attention takes it whole.
 // (An encoding that changes keys by later tokens, PaTH, would need one: the step of a decode would
@@ -105,7 +105,7 @@ class selective_rope {
   std::size_t groups_, group_;
   double base_;
 };
-static_assert(acts_on_queries_and_keys<selective_rope> && !changes_head_dim<selective_rope>);
+static_assert(acts_on_queries_and_keys<selective_rope>);
 
 TEST(site_2, rotates_by_sums_over_tokens_of_each_head) {
   selective_rope const one({.3, -.1, .5, .2, -.4, .9}, 1, 1, 5e5);
@@ -119,92 +119,6 @@ TEST(site_2, rotates_by_sums_over_tokens_of_each_head) {
                            kv_heads, heads / kv_heads, 5e5);
   is_the_same_in_blocks(all);
   is_the_same_in_blocks(scheme{alibi(heads), all, soft_cap(3)});
-}
-
-/// PoPE [2509.10534]: dim c of a head becomes softplus(x_c) (cos, sin)(t base^(-c/d)), and of a key
-/// delta_c further; d -> 2d.
-class pope {
- public:
-  pope(double base, std::vector<double> delta) : base_(base), delta_(std::move(delta)) {}
-  std::size_t encoded_dim(std::size_t dim) const { return 2 * dim; }
-
-  struct prepared {
-    pope const& e;
-    std::vector<std::int64_t> at;
-
-    template <class T>
-    void encode(heads_view<T const> const& x, heads_view<T> const& to, std::size_t token,
-                auto const& delta) const {
-      for (std::size_t i = 0; i < x.tokens(); ++i) {
-        for (std::size_t h = 0; h < x.heads(); ++h) {
-          for (std::size_t c = 0; c < x.head_dim(); ++c) {
-            auto const theta =
-                std::pow(e.base_, -static_cast<double>(c) / static_cast<double>(x.head_dim()));
-            auto const angle = static_cast<double>(at[token + i]) * theta + delta(c);
-            auto const magnitude = std::log1p(std::exp(static_cast<double>(x(i, h)[c])));
-            to(i, h)[2 * c] = static_cast<T>(magnitude * std::cos(angle));
-            to(i, h)[2 * c + 1] = static_cast<T>(magnitude * std::sin(angle));
-          }
-        }
-      }
-    }
-    template <class T>
-    void encode_queries(heads_view<T const> const& q, heads_view<T> const& to, std::size_t token,
-                        std::size_t) const {
-      encode(q, to, token, [](std::size_t) { return 0.0; });
-    }
-    template <class T>
-    void encode_keys(heads_view<T const> const& k, heads_view<T> const& to, std::size_t token,
-                     std::size_t) const {
-      encode(k, to, token, [&](std::size_t c) { return e.delta_[c]; });
-    }
-  };
-  template <class T>
-  prepared prepare(positions_view at) const {
-    return {*this, {at.begin(), at.end()}};
-  }
-
- private:
-  double base_;
-  std::vector<double> delta_;
-};
-
-static_assert(acts_on_queries_and_keys<pope> && changes_head_dim<pope>);
-static_assert(changes_head_dim<scheme<pope, soft_cap>>);
-
-TEST(site_2, encodes_to_twice_the_width) {
-  pope const small(1e4, {-.4, -1.2, 0});
-  std::vector<double> const q{.3, -.2, .7}, k{.5, 1.1, -.9};
-  std::vector<std::int64_t> const t{3}, s{1};
-  heads_view const one_q(q.data(), {1, 1, 3}), one_k(k.data(), {1, 1, 3});
-  auto const score =
-      attention(one_q, one_k, one_k, small,
-                {.scale = 1, .query_positions = t, .key_positions = s, .keep_scores = true})
-          .scores[0];
-  EXPECT_NEAR(score, -.00961061691582, 1e-13);
-
-  pope const e(1e4, numbers::random<double>(head_dim, 4));
-  is_the_same_in_blocks(e);
-  is_the_same_in_blocks(scheme{alibi(heads), e, soft_cap(3)});
-
-  // A cache of encoded keys has the encoded width.
-  auto const x = random_tokens(5, 30);
-  std::vector<std::int64_t> at(30);
-  for (std::size_t i = 0; i < 30; ++i) at[i] = static_cast<std::int64_t>(i);
-  std::vector<double> wide(30 * kv_heads * 2 * head_dim);
-  heads_view const cache(wide.data(), {30, kv_heads, 2 * head_dim});
-  e.prepare<double>(at).encode_keys(x.k_view(), cache, 0, 0);
-  heads_view<double const> const encoded = cache;
-  auto const plain = attention(x.q_view(), x.k_view(), x.v_view(), e).outputs;
-  auto const cached =
-      attention(x.q_view(), encoded, x.v_view(), e, {.keys_are_encoded = true}).outputs;
-  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(cached[i], plain[i], 0x1p-40);
-  EXPECT_EQ(message_of([&] { attention(x.q_view(), encoded, x.v_view(), e); }),
-            "posenc: attention: keys must have the queries' head_dim 8, got 16");
-  EXPECT_EQ(message_of([&] {
-              attention(x.q_view(), x.k_view(), x.v_view(), e, {.keys_are_encoded = true});
-            }),
-            "posenc: attention: keys must have the queries' head_dim 16, got 8");
 }
 
 /// Inkling's relative bias: (r_t B)[t - s] for 0 <= t - s < E, r_t beside the query, B learned.

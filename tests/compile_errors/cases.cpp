@@ -36,13 +36,6 @@ struct encodes {
   void encode_keys(auto const&, std::size_t) const {}
 };
 
-struct encodes_wide {
-  template <class T>
-  void encode_queries(heads_view<T const>, heads_view<T>, std::size_t, std::size_t) const {}
-  template <class T>
-  void encode_keys(heads_view<T const>, heads_view<T>, std::size_t, std::size_t) const {}
-};
-
 constexpr auto same = [](std::int64_t t) { return t; };
 
 // posenc needs C++20
@@ -165,27 +158,6 @@ struct wrong : encodes {
   void backward_queries(auto const&, std::size_t) const {}
 };
 void use() { scheme{prepares<wrong>{}}; }
-#endif
-
-// posenc: encoded_dim must be: std::size_t encoded_dim(std::size_t head_dim) const
-#ifdef case_encoded_dim_missing
-void use() { scheme{prepares<encodes_wide>{}}; }
-#endif
-
-// posenc: an encoding that changes head_dim, or takes scores near and far, must be the only one
-#ifdef case_wide_beside_rope
-struct wide : prepares<encodes_wide> {
-  std::size_t encoded_dim(std::size_t head_dim) const { return 2 * head_dim; }
-};
-void use(rope<halves> const& rope) { scheme{wide{}, rope}; }
-#endif
-
-// posenc: is_near must be: bool is_near(std::int64_t query_position, std::int64_t
-#ifdef case_is_near_alone
-struct near_alone : rope<halves> {
-  bool is_near(std::int64_t, std::int64_t) const { return true; }
-};
-void use(near_alone const& wrong) { scheme{wrong}; }
 #endif
 
 // posenc: what is remapped must act on queries and keys (site 2), and nowhere else

@@ -490,8 +490,8 @@ MISTAKES = {
                        lambda c: "factor" in parameters(c), lambda c: not has_rule("ntk")(c)),
     "scaling-twice": of(lambda c, r: numpy.array(c.data["inv_freq"])**2 / plain(c.config),
                         is_scaled),
+    "frequencies-of-other-layers": frequencies_of_others,  # before a base that gives the same
     "base-of-another": bases_of_others,
-    "frequencies-of-other-layers": frequencies_of_others,
     "both-ends-included": of(
         lambda c, r: series(parameters(c)["rope_theta"], c.config["rotary_dim"] - 2,
                             len(r.inv_freq)), has_one_series, lambda c: not is_scaled(c)),

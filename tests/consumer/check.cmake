@@ -1,6 +1,6 @@
 # Builds and runs the consumer in every way: from the installed package, by add_subdirectory, by
 # FetchContent and by pkg-config. Run with cmake -P and: SOURCE, the checkout; BUILD, a configured
-# build of it; VERSION; COMPILER; C_COMPILER; CPACK; PYTHON.
+# build of it; VERSION; COMPILER; CPACK; PYTHON.
 set(room "${BUILD}/consumer")
 file(REMOVE_RECURSE "${room}")
 function(run)
@@ -58,16 +58,6 @@ foreach(way IN LISTS ways)
     run("${room}/${way}/${program}")
   endforeach()
 endforeach()
-
-# The page's Makefile makes the C library, which gcc links as the page says.
-file(READ "${SOURCE}/cmake/kernels/README.md" text)
-if(NOT text MATCHES "```make\n([^`]*)```")
-  message(FATAL_ERROR "cmake/kernels/README.md must have a Makefile")
-endif()
-file(WRITE "${room}/make/Makefile" "${CMAKE_MATCH_1}")
-run(make -C "${room}/make" -j2 "POSENC=${SOURCE}" "CXX=${COMPILER}" CXXFLAGS=-O0)
-run("${C_COMPILER}" -std=c11 "-I${SOURCE}/include" "${SOURCE}/tests/consumer/from_c.c" "${room}/make/librope.a" -lstdc++ -lm -o "${room}/make/from_c")
-run("${room}/make/from_c")
 
 # The first page's recipes, pasted into a project without a build type, optimise what they compile: the last -O of a command.
 file(READ "${SOURCE}/README.md" text)

@@ -1,5 +1,5 @@
-// The C API's step, the reading of caches and attention over them: any shapes, formats, strides and
-// slots, in memory of exactly their size, some of it at odd addresses. What is right is done, and
+// The C API's rotation, to and from caches, and attention over them: any shapes, formats, strides
+// and slots, in memory of exactly their size, codes at odd addresses. What is right is done, and
 // what is refused changes no byte.
 
 #include <fuzzer/FuzzedDataProvider.h>
@@ -59,7 +59,7 @@ std::size_t few(FuzzedDataProvider& in, std::size_t least, std::size_t most) {
   return in.ConsumeIntegralInRange(least, most);
 }
 
-constexpr std::array<std::size_t, 4> sizes{4, 8, 2, 2};
+constexpr std::array<std::size_t, 5> sizes{0, 4, 8, 2, 2};  // of formats of numbers
 constexpr std::array types{POSENC1_F32, POSENC1_F16, POSENC1_BF16};
 
 struct shape {
@@ -70,11 +70,11 @@ posenc1_layout any_layout(FuzzedDataProvider& in) {
   return in.ConsumeBool() ? POSENC1_HALVES : POSENC1_INTERLEAVED;
 }
 
-posenc1_heads view(FuzzedDataProvider& in, arena& memory, shape const& s, posenc1_layout layout) {
+posenc1_heads view(FuzzedDataProvider& in, arena& memory, shape const& s) {
   posenc1_heads h{};
-  h.type = types[few(in, 0, 2)], h.layout = layout;
-  auto const head = s.head_dim * sizes[h.type];
-  h.data = memory.bytes(s.tokens * s.heads * head, sizes[h.type]);
+  h.format = types[few(in, 0, 2)];
+  auto const head = s.head_dim * sizes[h.format];
+  h.data = memory.bytes(s.tokens * s.heads * head, sizes[h.format]);
   if (in.ConsumeBool() && s.tokens * s.heads != 0) {  // heads outside tokens, tokens backwards
     auto const of_tokens = static_cast<std::ptrdiff_t>((s.tokens - 1) * head);
     h.head_stride = static_cast<std::ptrdiff_t>(s.tokens * head);
@@ -84,26 +84,30 @@ posenc1_heads view(FuzzedDataProvider& in, arena& memory, shape const& s, posenc
   return h;
 }
 
-posenc1_cache cache(FuzzedDataProvider& in, arena& memory, shape const& s, posenc1_format format,
-                    posenc1_layout layout) {
-  posenc1_cache c{};
+posenc1_heads cache(FuzzedDataProvider& in, arena& memory, shape const& s, posenc1_format format) {
+  posenc1_heads c{};
   std::size_t codes = 0, scales = 0;
   must(posenc1_format_bytes(format, s.head_dim, &codes, &scales) == POSENC1_OK, "has bytes");
-  c.format = format, c.layout = layout;
-  c.page_tokens = few(in, 1, 4), c.pages = (s.tokens + c.page_tokens - 1) / c.page_tokens;
-  c.pages += few(in, c.pages == 0 ? 1 : 0, 2);
+  c.format = format;
+  auto const aligned = format <= POSENC1_BF16 ? sizes[format] : 1;
+  bool const paged = in.ConsumeBool(), strided = in.ConsumeBool();
+  c.page_tokens = paged ? few(in, 1, 4) : s.tokens;
+  c.pages = paged ? (s.tokens + c.page_tokens - 1) / c.page_tokens : 1;
+  if (paged) c.pages += few(in, c.pages == 0 ? 1 : 0, 2);
   auto const all = c.pages * c.page_tokens, heads = all * s.heads;
-  if (in.ConsumeBool()) {  // heads outside tokens, pages backwards
+  if (strided && heads != 0) {  // heads outside tokens, pages backwards
     auto const head = static_cast<std::ptrdiff_t>(codes * c.page_tokens),
                page = static_cast<std::ptrdiff_t>(s.heads) * head;
-    c.data = memory.bytes(heads * codes, 1) + static_cast<std::ptrdiff_t>(c.pages - 1) * page;
+    c.data = memory.bytes(heads * codes, aligned) + static_cast<std::ptrdiff_t>(c.pages - 1) * page;
     c.page_stride = -page, c.token_stride = static_cast<std::ptrdiff_t>(codes);
     c.head_stride = head;
-    if (scales != 0) c.scales = memory.bytes(heads * scales, 1);
   } else {
-    c.data = memory.bytes(heads * (codes + scales), 1);
+    c.data = memory.bytes(heads * (codes + (paged ? scales : 0)), aligned);
   }
-  if (in.ConsumeBool()) {
+  if (scales != 0 && ((strided && heads != 0) || !paged))
+    c.scales = memory.bytes(heads * scales, 1);
+  if (!paged) c.pages = c.page_tokens = 0;
+  if (paged) {
     std::vector<std::int64_t> free(all);
     for (std::size_t i = 0; i < all; ++i) free[i] = static_cast<std::int64_t>(i);
     std::vector<std::int64_t> slots(s.tokens);
@@ -116,25 +120,24 @@ posenc1_cache cache(FuzzedDataProvider& in, arena& memory, shape const& s, posen
     if (s.tokens != 0) std::memcpy(at, slots.data(), s.tokens * sizeof(std::int64_t));
     c.slots = reinterpret_cast<std::int64_t const*>(at);
   }
-  if ((format >= POSENC1_FORMAT_INT8_STATIC && format <= POSENC1_FORMAT_E4M3_TRUNCATED) ||
-      format == POSENC1_FORMAT_INT4_STATIC)
-    c.scale = in.ConsumeBool() ? 0.02 : 0;
+  if ((format >= POSENC1_INT8_STATIC && format <= POSENC1_E4M3_TRUNCATED) ||
+      format == POSENC1_INT4_STATIC)
+    c.scale = 0.02;
   return c;
 }
 
 posenc1_format any_format(FuzzedDataProvider& in) {
-  auto const n = few(in, 0, 15);
-  return static_cast<posenc1_format>(n == 0 ? 0 : n + 1);
+  auto const n = few(in, 1, 16);
+  return static_cast<posenc1_format>(n == 1 ? 1 : n + 1);
 }
 std::size_t any_dim(FuzzedDataProvider& in, posenc1_format a, posenc1_format b) {
   auto const is = [&](posenc1_format x, posenc1_format y) {
     return a == x || a == y || b == x || b == y;
   };
-  if (is(POSENC1_FORMAT_DEEPSEEK_V4, POSENC1_FORMAT_DEEPSEEK_V4_CPU)) return 64 * few(in, 2, 3);
-  if (is(POSENC1_FORMAT_Q8_0, POSENC1_FORMAT_Q8_0_AVX2) ||
-      is(POSENC1_FORMAT_Q4_0, POSENC1_FORMAT_Q4_0))
+  if (is(POSENC1_DEEPSEEK_V4, POSENC1_DEEPSEEK_V4_CPU)) return 64 * few(in, 2, 3);
+  if (is(POSENC1_Q8_0, POSENC1_Q8_0_AVX2) || is(POSENC1_Q4_0, POSENC1_Q4_0))
     return 32 * few(in, 1, 3);
-  if (is(POSENC1_FORMAT_INT4_PER_HEAD, POSENC1_FORMAT_INT4_STATIC)) return 2 * few(in, 1, 35);
+  if (is(POSENC1_INT4_PER_HEAD, POSENC1_INT4_STATIC)) return 2 * few(in, 1, 35);
   return few(in, 1, 70);
 }
 
@@ -158,7 +161,7 @@ void set_unknown(FuzzedDataProvider& in, Enum& code) {
   auto const bits = in.ConsumeIntegral<std::uint32_t>() | 0x20;
   std::memcpy(&code, &bits, sizeof bits);
 }
-void break_cache(FuzzedDataProvider& in, posenc1_cache& c, std::size_t tokens) {
+void break_cache(FuzzedDataProvider& in, posenc1_heads& c, std::size_t tokens) {
   switch (few(in, 0, 9)) {
     case 0:
       c.data = nullptr;
@@ -170,7 +173,7 @@ void break_cache(FuzzedDataProvider& in, posenc1_cache& c, std::size_t tokens) {
       c.pages = in.ConsumeBool() ? 0 : wild_size(in);
       break;
     case 3:
-      set_wild(in, c.layout);
+      set_wild(in, c.format);
       break;
     case 4:
       c.scale = wild_number(in);
@@ -191,8 +194,8 @@ void break_cache(FuzzedDataProvider& in, posenc1_cache& c, std::size_t tokens) {
           in.ConsumeBool() ? std::numeric_limits<std::int64_t>::max() - 1 : slots[0];
   }
 }
-void break_set(FuzzedDataProvider& in, posenc1_step_heads& h, std::size_t tokens) {
-  switch (few(in, 0, 14)) {
+void break_operand(FuzzedDataProvider& in, posenc1_operand& h, std::size_t tokens) {
+  switch (few(in, 0, 15)) {
     case 0:
       h.from.data = nullptr;
       break;
@@ -215,7 +218,7 @@ void break_set(FuzzedDataProvider& in, posenc1_step_heads& h, std::size_t tokens
       set_wild(in, h.norm.kind), set_wild(in, h.norm.place), set_wild(in, h.norm.eps_place);
       break;
     case 7:
-      h.scale = wild_number(in);
+      h.factor = wild_number(in);
       break;
     case 8:
       h.rounding = in.ConsumeIntegral<unsigned>();
@@ -224,14 +227,17 @@ void break_set(FuzzedDataProvider& in, posenc1_step_heads& h, std::size_t tokens
       h.from.token_stride = in.ConsumeBool() ? 1 : std::numeric_limits<std::ptrdiff_t>::min();
       break;
     case 10:
-      if (h.to_cache.data != nullptr) h.to_cache.data = h.from.data;
+      if (h.also_to.data != nullptr) h.also_to.data = h.from.data;
       break;
     case 11:
       (in.ConsumeBool() ? h.hadamard : h.from_hadamard) = wild_size(in);
       break;
+    case 12:
+      set_wild(in, in.ConsumeBool() ? h.layout : h.to_layout);
+      break;
     default:
-      if (h.from_cache.data != nullptr) break_cache(in, h.from_cache, tokens);
-      if (h.to_cache.data != nullptr) break_cache(in, h.to_cache, tokens);
+      if (h.to.data != nullptr) break_cache(in, h.to, tokens);
+      if (h.also_to.data != nullptr) break_cache(in, h.also_to, tokens);
   }
 }
 
@@ -252,62 +258,63 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
              group = few(in, 1, 3);
   shape const of_keys{tokens, heads, dim};
 
-  posenc1_step step{};
-  step.tokens = tokens, step.pairs = few(in, 1, std::max<std::size_t>(dim / 2, 1));
-  auto const pairs = step.pairs;
-  step.cos_sin = reinterpret_cast<float const*>(memory.bytes(tokens * 2 * pairs * 4, 4));
-  auto const layout = any_layout(in);
+  posenc1_rows rows{};
+  rows.tokens = tokens, rows.pairs = few(in, 1, std::max<std::size_t>(dim / 2, 1));
+  auto const pairs = rows.pairs;
+  rows.cos_sin = memory.bytes(tokens * 2 * pairs * 4, 4);
   bool const rotates = dim > 1;
-  auto const fill = [&](posenc1_step_heads& h, std::size_t count, posenc1_format format) {
-    h.heads = count, h.head_dim = dim;
-    h.from = view(in, memory, {tokens, count, dim}, any_layout(in));
-    if (&h != &step.values && in.ConsumeBool()) h.first_dim = POSENC1_LAST_DIMS;
-    if (in.ConsumeBool()) h.scale = 0.5;
+  std::array<posenc1_operand, 3> operands{};
+  std::size_t count = 0;
+  auto const add = [&](std::size_t of_each, posenc1_format format, bool values) {
+    auto& h = operands[count++];
+    h.heads = of_each, h.head_dim = dim;
+    shape const s{tokens, of_each, dim};
+    h.layout = values ? POSENC1_UNROTATED : any_layout(in);
+    bool const encoded = in.ConsumeBool();
+    h.from = encoded ? cache(in, memory, s, v) : view(in, memory, s);
+    if (!values && in.ConsumeBool()) h.first_dim = POSENC1_LAST_DIMS;
+    if (in.ConsumeBool()) h.factor = 0.5;
     if (in.ConsumeBool()) {
-      h.norm.eps = 1e-6, h.norm.weight_type = types[few(in, 0, 2)];
+      h.norm.eps = 1e-6;
       h.norm.place = in.ConsumeBool() ? POSENC1_BEFORE_ROTATION : POSENC1_AFTER_ROTATION;
-      auto const bytes = sizes[h.norm.weight_type];
       if (in.ConsumeBool()) {
+        h.norm.weight_format = types[few(in, 0, 2)];
+        auto const bytes = sizes[h.norm.weight_format];
         h.norm.weight = memory.bytes(dim * bytes, bytes);
         h.norm.plus_one = in.ConsumeBool() ? 1 : 0;
       }
     }
     if (in.ConsumeBool())
-      h.rounding = static_cast<unsigned>(few(in, 0, 31)), h.rounded_type = POSENC1_BF16;
+      h.rounding = static_cast<unsigned>(few(in, 0, 31)), h.rounded_to = POSENC1_BF16;
     if (in.ConsumeBool()) {
       std::size_t const block = in.ConsumeBool() ? POSENC1_LARGEST_BLOCK : dim & (0 - dim);
       (in.ConsumeBool() ? h.hadamard : h.from_hadamard) = block;
     }
-    auto const other = any_layout(in);
-    if (in.ConsumeBool()) h.to = view(in, memory, {tokens, count, dim}, other);
-    if (in.ConsumeBool()) h.to_cache = cache(in, memory, {tokens, count, dim}, format, other);
+    if (in.ConsumeBool()) h.to = view(in, memory, s);
+    if (in.ConsumeBool()) h.also_to = cache(in, memory, s, format);
+    bool const stays = h.to.data == nullptr && h.also_to.data == nullptr;
+    if (!values && !stays && in.ConsumeBool()) h.to_layout = any_layout(in);
   };
   bool right = true;
-  if (rotates && in.ConsumeBool()) fill(step.queries, heads * group, v);
-  if (rotates && in.ConsumeBool()) fill(step.keys, heads, k);
-  if (in.ConsumeBool()) fill(step.values, heads, v);
-  // In place, heads lie in one layout.
-  for (auto* const h : {&step.queries, &step.keys, &step.values})
-    if (h->to.data == nullptr && h->to_cache.data == nullptr && h->heads != 0 && in.ConsumeBool())
-      h->from_cache = cache(in, memory, {tokens, h->heads, dim}, v, any_layout(in)),
-      h->from.data = nullptr;
+  if (rotates && in.ConsumeBool()) add(heads * group, v, false);
+  if (rotates && in.ConsumeBool()) add(heads, k, false);
+  if (in.ConsumeBool()) add(heads, v, true);
   std::size_t part = 0, parts = few(in, 1, 4);
   for (auto wrongs = few(in, 0, 2); wrongs > 0; --wrongs) {
     right = false;
-    std::array const sets{&step.queries, &step.keys, &step.values};
     auto const what = few(in, 0, 9);
-    if (what == 0) step.cos_sin = nullptr;
-    if (what == 1) step.pairs = in.ConsumeBool() ? 0 : wild_size(in);
+    if (what == 0) rows.cos_sin = nullptr;
+    if (what == 1) rows.pairs = in.ConsumeBool() ? 0 : wild_size(in);
     if (what == 2) part = wild_size(in);
     if (what == 3) parts = 0;
-    if (what == 4) step.values.to_cache = step.keys.to_cache;
-    auto* const h = sets[few(in, 0, 2)];
-    if (what > 4 && h->heads != 0) break_set(in, *h, tokens);
+    if (what == 4) (in.ConsumeBool() ? rows.batches : rows.rows) = wild_size(in);
+    if (what == 5 && count > 1) operands[1].also_to = operands[0].also_to;
+    if (what > 5 && count > 0) break_operand(in, operands[few(in, 0, count - 1)], tokens);
   }
   memory.keep();
   bool done = true;
   for (auto i = part; i == part || (right && i < parts); ++i) {
-    auto const status = posenc1_write_step(&step, i, parts);
+    auto const status = posenc1_rotate(&rows, operands.data(), count, i, parts);
     must(status == POSENC1_OK || !right, posenc1_error());
     done = done && status == POSENC1_OK;
   }
@@ -316,15 +323,12 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   // What caches have, right or wrong, is read and attended to.
   posenc1_attention a{};
   a.tokens = tokens, a.heads = heads * group, a.kv_heads = heads;
-  a.head_dim = a.value_dim = dim;
-  a.queries = view(in, memory, {1, a.heads, dim}, layout);
-  a.outputs = view(in, memory, {1, a.heads, dim}, layout);
-  auto const keys = cache(in, memory, of_keys, k, layout),
-             values = cache(in, memory, of_keys, v, layout);
-  if (in.ConsumeBool()) a.keys = view(in, memory, of_keys, layout);
-  if (in.ConsumeBool()) a.values = view(in, memory, of_keys, layout);
-  if (a.keys.data == nullptr) a.key_cache = keys;
-  if (a.values.data == nullptr) a.value_cache = values;
+  a.head_dim = a.value_dim = dim, a.query_tokens = 1;
+  a.queries = view(in, memory, {1, a.heads, dim});
+  a.outputs = view(in, memory, {1, a.heads, dim});
+  auto const keys = cache(in, memory, of_keys, k), values = cache(in, memory, of_keys, v);
+  a.keys = in.ConsumeBool() ? view(in, memory, of_keys) : keys;
+  a.values = in.ConsumeBool() ? view(in, memory, of_keys) : values;
   if (in.ConsumeBool())
     a.sinks = reinterpret_cast<double const*>(memory.bytes(a.heads * sizeof(double), 8));
   right = true;
@@ -335,13 +339,11 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     if (what == 1) a.kv_heads = wild_size(in);
     if (what == 2) a.head_dim = in.ConsumeBool() ? 0 : wild_size(in);
     if (what == 3) a.scale = wild_number(in);
-    if (what == 4) set_unknown(in, a.queries.type);  // a known one would reach farther
+    if (what == 4) set_unknown(in, a.queries.format);  // a known one would reach farther
     if (what == 5) a.outputs.data = in.ConsumeBool() ? nullptr : a.queries.data;
-    if (what == 6 && a.key_cache.slots == nullptr && a.value_cache.slots == nullptr)
-      a.tokens = wild_size(in);
+    if (what == 6 && a.keys.slots == nullptr && a.values.slots == nullptr) a.tokens = wild_size(in);
     if (what == 7) a.queries.data = nullptr;
-    if (what > 7 && a.key_cache.data != nullptr) break_cache(in, a.key_cache, tokens);
-    if (what > 7 && a.value_cache.data != nullptr) break_cache(in, a.value_cache, tokens);
+    if (what > 7) break_cache(in, in.ConsumeBool() ? a.keys : a.values, tokens);
   }
   auto const first = few(in, 0, heads), last = few(in, first, heads);
   auto const asked = posenc1_attention_memory(&a, first, last, &a.memory_bytes);
@@ -352,7 +354,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   if (fits && a.memory_bytes > 0) a.memory = scratch.get();
   bool const lacks = fits && a.memory_bytes > 0 && in.ConsumeIntegralInRange(0, 9) == 0;
   if (lacks) --a.memory_bytes;
-  auto* const numbers = reinterpret_cast<float*>(memory.bytes(tokens * heads * dim * 4, 4));
+  auto* const numbers = memory.bytes(tokens * heads * dim * 4, 4);
   memory.keep();
   auto const attended = posenc1_attend(&a, first, last);
   must(attended == POSENC1_OK || !right || lacks, posenc1_error());
@@ -364,8 +366,13 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   if (breaks) break_cache(in, other, tokens);
   memory.keep();
   auto const is_wild = breaks && in.ConsumeBool();
-  auto const read =
-      posenc1_read_cache(&other, tokens, heads, is_wild ? wild_size(in) : dim, numbers);
+  posenc1_operand decoded{};
+  decoded.from = other, decoded.to.data = numbers, decoded.to.format = POSENC1_F32;
+  decoded.heads = heads, decoded.head_dim = is_wild ? wild_size(in) : dim;
+  decoded.layout = POSENC1_UNROTATED;
+  posenc1_rows none{};
+  none.tokens = tokens;
+  auto const read = posenc1_rotate(&none, &decoded, 1, 0, 1);
   must(read == POSENC1_OK || breaks || !right, posenc1_error());
   if (read != POSENC1_OK) refused(memory);
   return 0;

@@ -23,9 +23,10 @@
 #define MUST_REFUSE(call, words) \
   MUST((call) == POSENC1_INVALID_ARGUMENT && strstr(posenc1_error(), words) != NULL)
 
-static size_t const sizes[] = {4, 8, 2, 2};
+/* By format, of numbers. */
+static size_t const sizes[] = {0, 4, 8, 2, 2};
 /* Half of the distance from 1 to the next number. */
-static double const roundoff[] = {0x1p-24, 0x1p-53, 0x1p-11, 0x1p-8};
+static double const roundoff[] = {0, 0x1p-24, 0x1p-53, 0x1p-11, 0x1p-8};
 
 static inline double from_bits16(uint16_t bits, int exponent_bits) {
   int const mantissa_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
@@ -37,7 +38,7 @@ static inline double from_bits16(uint16_t bits, int exponent_bits) {
   return bits >> 15 ? -magnitude : magnitude;
 }
 
-static inline double number_at(void const* memory, posenc1_type type, size_t i) {
+static inline double number_at(void const* memory, posenc1_format type, size_t i) {
   char const* const at = (char const*)memory + i * sizes[type];
   float f;
   double d;
@@ -53,7 +54,7 @@ static inline double number_at(void const* memory, posenc1_type type, size_t i) 
 }
 
 /* Stores the number of the type that is nearest to x, ties to even. */
-static inline void set_number(void* memory, posenc1_type type, size_t i, double x) {
+static inline void set_number(void* memory, posenc1_format type, size_t i, double x) {
   char* const at = (char*)memory + i * sizes[type];
   float const f = (float)x;
   int const exponent_bits = type == POSENC1_F16 ? 5 : 8, mantissa_bits = 15 - exponent_bits,
@@ -92,5 +93,6 @@ extern size_t allocations;
 void test_attention(void); /* of attention.c */
 void test_step(void);      /* of step.c */
 void test_layouts(void);   /* of layouts.c */
+void test_zeros(void);     /* of zeros.c */
 
 #endif

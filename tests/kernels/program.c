@@ -25,9 +25,9 @@ static int64_t const positions[BATCHES * TOKENS] = {0, 7, 31, -3, 12, 99, 3, 5, 
 struct options {
   posenc1_layout from_layout, to_layout;
   size_t first_dim;
-  double eps, scale;
+  double eps, factor;
   int rows_shared; /* those of batch 0 by all batches */
-  size_t part;     /* heads per call */
+  size_t parts;    /* calls */
 };
 
 static size_t dim_of(posenc1_layout layout, size_t pair, size_t which) {
@@ -36,7 +36,7 @@ static size_t dim_of(posenc1_layout layout, size_t pair, size_t which) {
 
 static void expected(double* out, size_t head, double const* inv_freq, double position,
                      struct options const* o) {
-  double x[DIM], squares = 0, gain = o->scale == 0 ? 1 : o->scale;
+  double x[DIM], squares = 0, gain = o->factor == 0 ? 1 : o->factor;
   for (size_t i = 0; i < DIM; ++i) x[i] = input(head, i), squares += x[i] * x[i];
   for (size_t i = 0; i < DIM; ++i) x[i] *= (o->eps == 0 ? 1 : weight_of(i)) * gain;
   if (o->eps != 0) {
@@ -83,23 +83,23 @@ static ptrdiff_t head_at(int place, size_t batch, size_t token, size_t head) {
   }
 }
 
-static posenc1_heads heads_at(void* memory, int place, posenc1_type type, posenc1_layout layout) {
+static posenc1_heads heads_at(void* memory, int place, posenc1_format type) {
   ptrdiff_t const size = (ptrdiff_t)sizes[type];
-  posenc1_heads h = {.data = memory, .type = type, .layout = layout};
+  posenc1_heads h = {.data = memory, .format = type};
   if (place == GAPS) {
     h.data = (char*)memory + head_at(GAPS, 0, 0, 0) * size;
     h.head_stride = (DIM + 3) * size, h.token_stride = -(HEADS * (DIM + 3) + 5) * size;
-    h.batch_stride = -h.token_stride * TOKENS;
+    h.page_stride = -h.token_stride * TOKENS;
   }
   if (place == HEADS_FIRST) {
     h.token_stride = DIM * size, h.head_stride = TOKENS * DIM * size;
-    h.batch_stride = HEADS * TOKENS * DIM * size;
+    h.page_stride = HEADS * TOKENS * DIM * size;
   }
   if (place == PAGED) h.slots = slots, h.pages = PAGES, h.page_tokens = PAGE_TOKENS;
   return h;
 }
 
-static void test_rotation(struct context const* c, posenc1_type from, posenc1_type to,
+static void test_rotation(struct context const* c, posenc1_format from, posenc1_format to,
                           int from_place, int to_place, int in_place, struct options o) {
   static double memory[2][ROOM]; /* aligned for all types */
   double weights[DIM];
@@ -111,22 +111,27 @@ static void test_rotation(struct context const* c, posenc1_type from, posenc1_ty
     for (size_t d = 0; at >= 0 && d < DIM; ++d)
       set_number(memory[0], from, (size_t)at + d, input(i, d));
   }
-  posenc1_rotation r = {.from = heads_at(memory[0], from_place, from, o.from_layout),
-                        .batches = BATCHES,
-                        .tokens = TOKENS,
-                        .heads = HEADS,
-                        .head_dim = DIM,
-                        .first_dim = o.first_dim,
-                        .cos_sin = c->cos_sin[from == POSENC1_F64],
-                        .rows = o.rows_shared ? TOKENS : BATCHES * TOKENS,
-                        .maker = c->maker,
-                        .eps = o.eps,
-                        .scale = o.scale};
-  if (o.eps != 0) r.weight = from == POSENC1_F64 ? (void*)weights : (void*)float_weights;
-  if (!in_place) r.to = heads_at(memory[1], to_place, to, o.to_layout);
+  posenc1_rows const rows = {.cos_sin = c->cos_sin[from == POSENC1_F64],
+                             .tokens = TOKENS,
+                             .batches = BATCHES,
+                             .rows = o.rows_shared ? TOKENS : BATCHES * TOKENS,
+                             .maker = c->maker};
+  posenc1_operand x = {.from = heads_at(memory[0], from_place, from),
+                       .heads = HEADS,
+                       .head_dim = DIM,
+                       .layout = o.from_layout,
+                       .to_layout = o.to_layout == o.from_layout ? 0 : o.to_layout,
+                       .first_dim = o.first_dim,
+                       .norm = {.eps = o.eps},
+                       .factor = o.factor};
+  if (o.eps != 0) {
+    x.norm.weight = from == POSENC1_F64 ? (void*)weights : (void*)float_weights;
+    x.norm.weight_format = from == POSENC1_F64 ? POSENC1_F64 : POSENC1_F32;
+  }
+  if (!in_place) x.to = heads_at(memory[1], to_place, to);
   /* As a pool of threads would, in parts that may end within tokens. */
-  for (size_t first = 0; first < ALL; first += o.part)
-    MUST_WORK_WITHOUT_MEMORY(posenc1_rotate(&r, first, first + o.part));
+  for (size_t part = o.parts; part-- > 0;)
+    MUST_WORK_WITHOUT_MEMORY(posenc1_rotate(&rows, &x, 1, part, o.parts));
   for (size_t i = 0; i < ALL; ++i) {
     size_t const batch = i / HEADS / TOKENS, token = i / HEADS % TOKENS;
     int const place = in_place ? from_place : to_place;
@@ -156,31 +161,26 @@ static void test_rotation(struct context const* c, posenc1_type from, posenc1_ty
   }
 }
 
-static int converts(int from, int to) {
-  return from == to || (from != POSENC1_F64 && to == POSENC1_F32) ||
-         (from == POSENC1_F32 && to != POSENC1_F64);
-}
-
 static void test_rotations(struct context const* c) {
   size_t const blocks[] = {0, POSENC1_LAST_DIMS, 4};
   unsigned n = 0;
-  for (int from = 0; from < 4; ++from) {
-    for (int to = 0; to < 4; ++to) {
-      if (!converts(from, to)) continue;
+  for (int from = POSENC1_F32; from <= POSENC1_BF16; ++from) {
+    for (int to = POSENC1_F32; to <= POSENC1_BF16; ++to) {
+      if ((from == POSENC1_F64) != (to == POSENC1_F64)) continue;
       for (int layouts = 0; layouts < 4; ++layouts) {
         for (int fused = 0; fused < 2; ++fused) {
           for (int place = 0; place < PLACES; ++place, ++n) {
-            struct options const o = {(posenc1_layout)(layouts / 2),
-                                      (posenc1_layout)(layouts % 2),
+            struct options const o = {(posenc1_layout)(POSENC1_HALVES + layouts / 2),
+                                      (posenc1_layout)(POSENC1_HALVES + layouts % 2),
                                       blocks[n % 3],
                                       fused ? 1e-3 : 0,
                                       fused ? 0.75 : 0,
                                       n % 5 == 0,
-                                      n % 2 == 0 ? 7 : ALL};
-            test_rotation(c, (posenc1_type)from, (posenc1_type)to, place, (int)(n / 3 % PLACES), 0,
-                          o);
+                                      n % 2 == 0 ? 5 : 1};
+            test_rotation(c, (posenc1_format)from, (posenc1_format)to, place, (int)(n / 3 % PLACES),
+                          0, o);
             if (from == to && o.from_layout == o.to_layout)
-              test_rotation(c, (posenc1_type)from, (posenc1_type)to, place, place, 1, o);
+              test_rotation(c, (posenc1_format)from, (posenc1_format)to, place, place, 1, o);
           }
         }
       }
@@ -320,14 +320,12 @@ static void test_rules(void) {
   MUST_WORK(posenc1_row_maker_create(f, 0, &maker));
   float const row[8] = {0, 0, 9, 9, 1, 1, 9, 9};
   float head[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  posenc1_rotation const r = {.from = {.data = head},
-                              .tokens = 1,
-                              .heads = 1,
-                              .head_dim = 8,
-                              .cos_sin = row,
-                              .rows = 1,
-                              .maker = maker};
-  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  posenc1_rows const rows = {.cos_sin = row, .tokens = 1, .maker = maker};
+  posenc1_operand const x = {.from = {.data = head, .format = POSENC1_F32},
+                             .heads = 1,
+                             .head_dim = 8,
+                             .layout = POSENC1_HALVES};
+  MUST_WORK(posenc1_rotate(&rows, &x, 1, 0, 1));
   float const wanted[8] = {-5, -6, 3, 4, 1, 2, 7, 8};
   MUST(memcmp(head, wanted, sizeof head) == 0);
   posenc1_row_maker_destroy(maker);
@@ -377,104 +375,142 @@ static void test_rules(void) {
 }
 
 /* In place, of heads that follow each other. */
-static posenc1_rotation of_floats(struct context const* c, float* data) {
-  return (posenc1_rotation){.from = {.data = data},
-                            .batches = BATCHES,
-                            .tokens = TOKENS,
-                            .heads = HEADS,
-                            .head_dim = DIM,
-                            .cos_sin = c->cos_sin[0],
-                            .rows = BATCHES * TOKENS,
-                            .maker = c->maker};
+static posenc1_rows rows_of(struct context const* c) {
+  return (posenc1_rows){.cos_sin = c->cos_sin[0],
+                        .tokens = TOKENS,
+                        .batches = BATCHES,
+                        .rows = BATCHES * TOKENS,
+                        .maker = c->maker};
+}
+static posenc1_operand of_floats(float* data) {
+  return (posenc1_operand){.from = {.data = data, .format = POSENC1_F32},
+                           .heads = HEADS,
+                           .head_dim = DIM,
+                           .layout = POSENC1_HALVES};
 }
 
 static void test_errors(struct context const* c) {
   static float memory[ALL * DIM], before[ALL * DIM];
-  posenc1_rotation const good = of_floats(c, memory);
+  posenc1_rows const good_rows = rows_of(c);
+  posenc1_operand const good = of_floats(memory);
   for (size_t i = 0; i < ALL * DIM; ++i) memory[i] = before[i] = 1;
 #define MUST_REFUSE_WITH(change, words)                  \
   do {                                                   \
-    posenc1_rotation r = good;                           \
+    posenc1_rows r = good_rows;                          \
+    posenc1_operand x = good;                            \
     change;                                              \
-    MUST_REFUSE(posenc1_rotate(&r, 0, SIZE_MAX), words); \
+    MUST_REFUSE(posenc1_rotate(&r, &x, 1, 0, 1), words); \
   } while (0)
   MUST_REFUSE_WITH(r.rows = 3, "one row for each of 5 tokens");
-  MUST_REFUSE_WITH(r.head_dim = 0, "head_dim must be positive");
+  MUST_REFUSE_WITH(x.head_dim = 0, "operand 0: head_dim must be positive");
+  MUST_REFUSE_WITH(x.heads = 0, "operand 0: heads must be positive, got 0");
   MUST_REFUSE_WITH(r.pairs = PAIRS + 1, "pairs must be positive, and the maker's");
-  MUST_REFUSE_WITH(r.first_dim = 11, "must lie within the head");
-  MUST_REFUSE_WITH(r.from.token_stride = HEADS * DIM * 4 - 4, "must not overlap");
-  MUST_REFUSE_WITH(r.from.head_stride = 6, "multiples of the 4 bytes");
-  MUST_REFUSE_WITH(r.from.type = (posenc1_type)4, "type and layout");
-  MUST_REFUSE_WITH(r.to = r.from;
-                   r.to.layout = POSENC1_INTERLEAVED, "from and to must not overlap");
-  MUST_REFUSE_WITH(r.to = r.from; r.to.data = memory + 1, "from and to must not overlap");
-  MUST_REFUSE_WITH(r.eps = -1, "eps must be finite and positive");
-  MUST_REFUSE_WITH(r.eps = 1e-60, "eps must be finite and positive as float"); /* a float's 0 */
-  MUST_REFUSE_WITH(r.weight = before, "eps must be given");
-  MUST_REFUSE_WITH(r.scale = 1e300, "scale must be finite");
+  MUST_REFUSE_WITH(x.first_dim = 11, "must lie within the head");
+  MUST_REFUSE_WITH(x.from.token_stride = HEADS * DIM * 4 - 4, "must not overlap");
+  MUST_REFUSE_WITH(x.from.head_stride = 6, "multiples of the 4 bytes");
+  MUST_REFUSE_WITH(x.from.format = (posenc1_format)18, "format must be one of the header, got 18");
+  MUST_REFUSE_WITH(x.layout = (posenc1_layout)4, "POSENC1_UNROTATED, got 4");
+  MUST_REFUSE_WITH(x.to_layout = POSENC1_UNROTATED, "to_layout must be 0 or, where heads rotate");
+  MUST_REFUSE_WITH(x.to_layout = POSENC1_INTERLEAVED, "to_layout must be the layout of heads that");
+  MUST_REFUSE_WITH(x.layout = POSENC1_UNROTATED;
+                   x.to_layout = POSENC1_HALVES, "to_layout must be 0 or, where heads rotate");
+  MUST_REFUSE_WITH(x.to = x.from;
+                   x.to_layout = POSENC1_INTERLEAVED, "source and target must not overlap");
+  MUST_REFUSE_WITH(x.to = x.from; x.to.data = memory + 1, "source and target must not overlap");
+  MUST_REFUSE_WITH(x.norm.eps = -1, "eps of the norm must be finite and positive");
+  MUST_REFUSE_WITH(x.norm.eps = 1e-60, "must be finite and positive as float"); /* a float's 0 */
+  MUST_REFUSE_WITH(x.norm.weight = before, "eps of the norm must be given");
+  MUST_REFUSE_WITH(x.norm.weight = before; x.norm.eps = 1, "weight_format of the norm must be one");
+  MUST_REFUSE_WITH(x.norm.weight = before; x.norm.eps = 1;
+                   x.norm.weight_format = POSENC1_F64, "doubles for heads of doubles alone");
+  MUST_REFUSE_WITH(x.factor = 1e300, "factor must be finite");
+  MUST_REFUSE_WITH(x.from.scale = 2, "from: scale must be 0 for this format, got 2");
+  MUST_REFUSE_WITH(x.from.scales = before, "from: scales must be null for numbers");
   MUST_REFUSE_WITH(r.cos_sin = NULL, "cos_sin must not be null");
-  MUST_REFUSE_WITH(r.from.slots = slots; r.from.pages = 3;
-                   r.from.page_tokens = 3,
+  MUST_REFUSE_WITH(x.to = x.from;
+                   x.to.format = POSENC1_F64, "to heads of double, others to others");
+  MUST_REFUSE_WITH(x.from.slots = slots; x.from.pages = 3;
+                   x.from.page_tokens = 3,
                    "a slot must be below 9 (3 pages of 3 tokens), got 11 for token 0");
   int64_t const of_pages[BATCHES * TOKENS] = {0, 1, 2, 3, -1, -1, -1, -1, -1, -1};
-  MUST_REFUSE_WITH(r.from.slots = of_pages; r.from.batch_stride = 5 * HEADS * DIM * 4;
-                   r.from.pages = 2; r.from.page_tokens = 2; r.to = r.from;
-                   r.to.page_tokens = 5, "from and to must not overlap");
-  MUST_REFUSE_WITH(r.from.data = NULL, "data must not be null");
-  MUST_REFUSE_WITH(r.from.data = (char*)memory + 1,
+  MUST_REFUSE_WITH(x.from.slots = of_pages; x.from.page_stride = 5 * HEADS * DIM * 4;
+                   x.from.pages = 2; x.from.page_tokens = 2; x.to = x.from;
+                   x.to.page_tokens = 5, "source and target must not overlap");
+  MUST_REFUSE_WITH(x.from.data = NULL, "from must have data, got null");
+  MUST_REFUSE_WITH(x.from.data = (char*)memory + 1,
                    "from: data must begin at a multiple of the 4 bytes of an element, got a "
                    "remainder of 1");
-  MUST_REFUSE_WITH(r.from.slots = of_pages;
-                   r.from.pages = 3,
-                   "from: there must be pages that have tokens, got 3 pages of 0 tokens");
+  MUST_REFUSE_WITH(x.from.slots = of_pages;
+                   x.from.pages = 3,
+                   "from: pages must have tokens and fit into memory, got 3 of 0");
   MUST_REFUSE_WITH(
       r.cos_sin = (char*)c->cos_sin[0] + 2,
       "cos_sin must begin at a multiple of the 4 bytes of an element, got a remainder of 2");
-  MUST_REFUSE_WITH(r.eps = 1;
-                   r.weight = (char*)before + 2, "weight must begin at a multiple of the 4");
-  MUST_REFUSE_WITH(r.tokens = r.rows = r.batches = r.heads = 1;
+  MUST_REFUSE_WITH(x.norm.eps = 1; x.norm.weight_format = POSENC1_F32;
+                   x.norm.weight = (char*)before + 2, "weight must begin at a multiple of the 4");
+  MUST_REFUSE_WITH(r.tokens = r.rows = r.batches = x.heads = 1;
                    r.cos_sin = (char*)c->cos_sin[0] + 2, "cos_sin must begin");
   /* Beyond the first address, the last one, and what a memory may have. */
   ptrdiff_t const far = PTRDIFF_MAX / 256 / TOKENS / BATCHES / 4 * 4;
-  MUST_REFUSE_WITH(r.from.token_stride = -far, "from: heads must fit into memory");
-  MUST_REFUSE_WITH(r.from.token_stride = (sizeof(size_t) > 4 ? 16 : 1000) * far,
+  MUST_REFUSE_WITH(x.from.token_stride = -far, "from: heads must fit into memory");
+  MUST_REFUSE_WITH(x.from.token_stride = (sizeof(size_t) > 4 ? 16 : 1000) * far,
                    "from: heads must fit into memory");
-  MUST_REFUSE_WITH(r.heads = SIZE_MAX / 4, "must fit into memory");
-  MUST_REFUSE_WITH(r.tokens = r.heads = SIZE_MAX / 2, "must fit into memory");
-  MUST_REFUSE(posenc1_rotate(&good, 31, SIZE_MAX), "first must be at most");
-  MUST_REFUSE(posenc1_rotate(NULL, 0, 0), "must not be null");
+  MUST_REFUSE_WITH(x.heads = SIZE_MAX / 4, "must fit into memory");
+  MUST_REFUSE_WITH(r.batches = SIZE_MAX / 2, "tokens must fit into memory");
+  MUST_REFUSE(posenc1_rotate(&good_rows, &good, 1, 2, 2), "part must be below parts, got 2 of 2");
+  MUST_REFUSE(posenc1_rotate(&good_rows, &good, 1, 0, 0), "part must be below parts, got 0 of 0");
+  MUST_REFUSE(posenc1_rotate(&good_rows, &good, 17, 0, 1), "count must be at most 16, got 17");
+  MUST_REFUSE(posenc1_rotate(NULL, &good, 1, 0, 1), "rows must not be null");
+  MUST_REFUSE(posenc1_rotate(&good_rows, NULL, 1, 0, 1), "operands must not be null");
+  MUST_WORK(posenc1_rotate(&good_rows, NULL, 0, 0, 1));
+  /* The way of one token has the errors of all others. */
+  posenc1_rows one = {.cos_sin = c->cos_sin[0], .tokens = 1, .maker = c->maker};
+#define MUST_REFUSE_ONE(change, words)                     \
+  do {                                                     \
+    posenc1_operand x = good;                              \
+    change;                                                \
+    MUST_REFUSE(posenc1_rotate(&one, &x, 1, 0, 1), words); \
+  } while (0)
+  MUST_REFUSE_ONE(x.layout = 0, "layout must be");
+  MUST_REFUSE_ONE(x.from.format = 0, "format must be one of the header, got 0");
+  MUST_REFUSE_ONE(x.from.scale = 1, "scale must be 0");
+  MUST_REFUSE_ONE(x.from.inverse = 1, "inverse must be 0");
+  MUST_REFUSE_ONE(x.from.scales_head_stride = 4, "scales must be null");
+  MUST_REFUSE_ONE(x.from.pages = 2, "slots must be given where pages are");
+  MUST_REFUSE_ONE(x.norm.place = POSENC1_AFTER_ROTATION, "eps of the norm must be given");
+  MUST_REFUSE_ONE(x.norm.plus_one = 1, "eps of the norm must be given");
+  MUST_REFUSE_ONE(x.rounding = 32, "rounding must be a sum of points");
+  MUST_REFUSE_ONE(x.hadamard = 3, "operand 0: the block of a Hadamard transform");
+  MUST_REFUSE_ONE(x.to_layout = POSENC1_INTERLEAVED, "to_layout must be");
   MUST(memcmp(memory, before, sizeof memory) == 0);
   float row[2 * PAIRS];
   MUST_REFUSE(posenc1_write_rows(c->maker, positions, positions, 1, POSENC1_F32, row),
               "from_positions must be null");
-  MUST_REFUSE(posenc1_write_rows(c->maker, positions, NULL, 1, POSENC1_F16, row), "type must be");
+  MUST_REFUSE(posenc1_write_rows(c->maker, positions, NULL, 1, POSENC1_F16, row), "format must be");
   MUST_REFUSE(posenc1_write_rows(c->maker, positions, NULL, 1, POSENC1_F32, (char*)row + 1),
               "memory must begin at a multiple of the 4");
   MUST_WORK(posenc1_write_rows(c->maker, NULL, NULL, 0, POSENC1_F32, NULL));
   /* Queries and keys side by side in each token do not overlap. */
   static float q_k[TOKENS * 2 * HEADS * DIM];
-  posenc1_rotation side = {.from = {.data = q_k, .token_stride = 2 * HEADS * DIM * 4},
-                           .to = {.data = q_k + HEADS * DIM, .token_stride = 2 * HEADS * DIM * 4},
-                           .tokens = TOKENS,
-                           .heads = HEADS,
-                           .head_dim = DIM,
-                           .cos_sin = c->cos_sin[0],
-                           .rows = TOKENS,
-                           .maker = c->maker};
-  MUST_WORK(posenc1_rotate(&side, 0, SIZE_MAX));
+  posenc1_rows const rows = {.cos_sin = c->cos_sin[0], .tokens = TOKENS, .maker = c->maker};
+  posenc1_operand side = of_floats(q_k);
+  side.from.token_stride = 2 * HEADS * DIM * 4;
+  side.to = side.from, side.to.data = q_k + HEADS * DIM;
+  MUST_WORK(posenc1_rotate(&rows, &side, 1, 0, 1));
   side.to.data = q_k + HEADS * DIM - 1;
-  MUST_REFUSE(posenc1_rotate(&side, 0, SIZE_MAX), "must not overlap");
+  MUST_REFUSE(posenc1_rotate(&rows, &side, 1, 0, 1), "must not overlap");
 }
 
 /* Heads that are named twice are rotated in place, whichever strides are left out. */
 static void test_same_heads(struct context const* c) {
   static float once[ALL * DIM], twice[ALL * DIM];
   for (size_t i = 0; i < ALL * DIM; ++i) once[i] = twice[i] = (float)(i % 7);
-  posenc1_rotation r = of_floats(c, once);
-  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
-  r.from.data = twice, r.to = r.from;
-  r.to.head_stride = DIM * 4, r.to.token_stride = HEADS * DIM * 4;
-  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  posenc1_rows const rows = rows_of(c);
+  posenc1_operand x = of_floats(once);
+  MUST_WORK(posenc1_rotate(&rows, &x, 1, 0, 1));
+  x.from.data = twice, x.to = x.from;
+  x.to.head_stride = DIM * 4, x.to.token_stride = HEADS * DIM * 4;
+  MUST_WORK(posenc1_rotate(&rows, &x, 1, 0, 1));
   MUST(memcmp(once, twice, sizeof once) == 0);
 }
 
@@ -487,8 +523,8 @@ static void test_model(void) {
   MUST(status == POSENC1_OK);
   double inv_freq[64];
   MUST(layer.layout == POSENC1_HALVES && layer.rotary_dim == 128 && layer.head_dim == 128 &&
-       layer.first_dim == 0 && layer.window == 0 && layer.softmax_factor == 1);
-  MUST(layer.ahead == 1 && layer.chunk == 0 && layer.cap == 0 && !layer.sinks &&
+       layer.first_dim == 0 && layer.behind == 0 && layer.factor == 1);
+  MUST(layer.ahead == 0 && layer.chunk == 0 && layer.cap == 0 && !layer.sinks &&
        layer.both_ways == POSENC1_NO_BLOCK && layer.key_bias_is_separable == 0);
   MUST(posenc1_frequencies_read(f, inv_freq, NULL) == 64);
   MUST(inv_freq[0] == 1 && fabs(inv_freq[63] - pow(500000, -126 / 128.0) / 8) < 1e-20);
@@ -532,7 +568,7 @@ static int fuses(void) {
 }
 
 /* Of any type that is computed in float. */
-static void test_bits_of(posenc1_type type, posenc1_layout layout, float const* row) {
+static void test_bits_of(posenc1_format type, posenc1_layout layout, float const* row) {
   float memory[2 * PAIRS], wanted[2 * PAIRS];
   /* Magnitudes from 1 down to the least subnormal number of 16 bits; NEON of 32-bit ARM takes
    * subnormal floats, as a bfloat16 is one, for 0. */
@@ -554,14 +590,12 @@ static void test_bits_of(posenc1_type type, posenc1_layout layout, float const* 
     set_number(wanted, type, x, joined(fuses(), u, cosine, -v_s));
     set_number(wanted, type, y, joined(fuses(), v, cosine, u_s));
   }
-  posenc1_rotation const r = {.from = {.data = memory, .type = type, .layout = layout},
-                              .tokens = 1,
-                              .heads = 1,
-                              .head_dim = 2 * PAIRS,
-                              .cos_sin = row,
-                              .rows = 1,
-                              .pairs = PAIRS};
-  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  posenc1_rows const rows = {.cos_sin = row, .tokens = 1, .pairs = PAIRS};
+  posenc1_operand const head = {.from = {.data = memory, .format = type},
+                                .heads = 1,
+                                .head_dim = 2 * PAIRS,
+                                .layout = layout};
+  MUST_WORK(posenc1_rotate(&rows, &head, 1, 0, 1));
   MUST(memcmp(memory, wanted, 2 * PAIRS * sizes[type]) == 0);
 }
 
@@ -585,15 +619,12 @@ static void test_bits(struct context const* c) {
       of_doubles[x] = joined_doubles(fuses(), doubles[x], row_2[pair], -y_s);
       of_doubles[y] = joined_doubles(fuses(), doubles[y], row_2[pair], x_s);
     }
-    posenc1_rotation const r = {
-        .from = {.data = doubles, .type = POSENC1_F64, .layout = (posenc1_layout)layout},
-        .tokens = 1,
-        .heads = 1,
-        .head_dim = 2 * PAIRS,
-        .cos_sin = row_2,
-        .rows = 1,
-        .pairs = PAIRS};
-    MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+    posenc1_rows const rows = {.cos_sin = row_2, .tokens = 1, .pairs = PAIRS};
+    posenc1_operand const head = {.from = {.data = doubles, .format = POSENC1_F64},
+                                  .heads = 1,
+                                  .head_dim = 2 * PAIRS,
+                                  .layout = (posenc1_layout)layout};
+    MUST_WORK(posenc1_rotate(&rows, &head, 1, 0, 1));
     MUST(memcmp(doubles, of_doubles, sizeof doubles) == 0);
   }
 }
@@ -637,6 +668,7 @@ int main(void) {
   test_attention();
   test_step();
   test_layouts();
+  test_zeros();
   if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
   posenc1_row_maker_destroy(c.maker);
   printf("ran %s\n", set);

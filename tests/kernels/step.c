@@ -1,9 +1,9 @@
-/* posenc1_write_step and posenc1_read_cache against plain loops: formats by their definitions,
- * rotation and norm in double. */
+/* posenc1_rotate from and to caches against plain loops: formats by their definitions, rotation and
+ * norm in double. */
 #include "numbers.h"
 
 enum { TOKENS = 6, HEADS = 3, DIM = 128, PAIRS = 24, PAGES = 3, PAGE = 4, SLOTS = PAGES * PAGE };
-enum { FORMATS = 17, HEAD_BYTES = DIM * 4, ROOM = SLOTS * HEADS * HEAD_BYTES };
+enum { FORMATS = 18, HEAD_BYTES = DIM * 4, ROOM = SLOTS * HEADS * HEAD_BYTES };
 
 static int64_t const slots[TOKENS] = {7, -1, 0, 3, 11, 8};
 static int64_t const positions[TOKENS] = {0, 3, 70, -5, 1000, 12};
@@ -46,7 +46,7 @@ static size_t plain_encode(int format, float const* x, unsigned char* to, size_t
     most = fmaxf(most, fabsf(x[i])), top = fmaxf(top, x[i]), bottom = fminf(bottom, x[i]);
   *scales = 0;
   switch (format) {
-    case POSENC1_FORMAT_U8_PER_HEAD: {
+    case POSENC1_U8_PER_HEAD: {
       float const range = (top - bottom) / 255, scale = range == 0 ? 1e-4f : range,
                   zero = -bottom / scale, inverse = 1 / scale;
       n += put(to, &scale, 4), n += put(to + n, &zero, 4);
@@ -54,42 +54,42 @@ static size_t plain_encode(int format, float const* x, unsigned char* to, size_t
         to[n++] = (unsigned char)fminf(fmaxf(rintf(fmaf(x[i], inverse, zero)), 0), 255);
       return n;
     }
-    case POSENC1_FORMAT_Q8_0:
-    case POSENC1_FORMAT_Q8_0_AVX2:
+    case POSENC1_Q8_0:
+    case POSENC1_Q8_0_AVX2:
       for (size_t g = 0; g < DIM; g += 32) {
         float of_group = 0;
         for (size_t i = 0; i < 32; ++i) of_group = fmaxf(of_group, fabsf(x[g + i]));
         float const d = of_group / 127;
         set_number(to + n, POSENC1_F16, 0, d), n += 2;
         for (size_t i = 0; i < 32; ++i) {
-          to[n++] = of_group == 0                   ? 0
-                    : format == POSENC1_FORMAT_Q8_0 ? code_of(roundf(x[g + i] * (1 / d)))
-                                                    : code_of(rintf(x[g + i] * (127 / of_group)));
+          to[n++] = of_group == 0            ? 0
+                    : format == POSENC1_Q8_0 ? code_of(roundf(x[g + i] * (1 / d)))
+                                             : code_of(rintf(x[g + i] * (127 / of_group)));
         }
       }
       return n;
-    case POSENC1_FORMAT_INT8_PER_HEAD:
-    case POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED: {
+    case POSENC1_INT8_PER_HEAD:
+    case POSENC1_INT8_PER_HEAD_TRUNCATED: {
       float const scale = fmaxf(most / 127, 1e-6f), inverse = 1 / scale;
       for (size_t i = 0; i < DIM; ++i)
-        to[n++] = code_of(format == POSENC1_FORMAT_INT8_PER_HEAD ? rintf(x[i] * inverse)
-                                                                 : truncf(x[i] * inverse));
+        to[n++] = code_of(format == POSENC1_INT8_PER_HEAD ? rintf(x[i] * inverse)
+                                                          : truncf(x[i] * inverse));
       *scales = put(to + n, &scale, 4);
       return n;
     }
-    case POSENC1_FORMAT_INT8_STATIC:
+    case POSENC1_INT8_STATIC:
       for (size_t i = 0; i < DIM; ++i)
         to[n++] = code_of(fminf(fmaxf(rintf(x[i] * (1 / (float)tensor_scale)), -128), 127));
       return n;
-    case POSENC1_FORMAT_E4M3:
-    case POSENC1_FORMAT_E4M3_TRUNCATED:
+    case POSENC1_E4M3:
+    case POSENC1_E4M3_TRUNCATED:
       for (size_t i = 0; i < DIM; ++i)
         to[n++] = (unsigned char)e4m3_code(x[i] * (1 / (float)tensor_scale),
-                                           format == POSENC1_FORMAT_E4M3_TRUNCATED);
+                                           format == POSENC1_E4M3_TRUNCATED);
       return n;
-    case POSENC1_FORMAT_DEEPSEEK_V4:
-    case POSENC1_FORMAT_DEEPSEEK_V4_CPU: {
-      double const least = format == POSENC1_FORMAT_DEEPSEEK_V4 ? 1e-4 / 448 : 1e-4;
+    case POSENC1_DEEPSEEK_V4:
+    case POSENC1_DEEPSEEK_V4_CPU: {
+      double const least = format == POSENC1_DEEPSEEK_V4 ? 1e-4 / 448 : 1e-4;
       double of_group = 0;
       uint16_t word;
       for (size_t i = 0; i < 64; ++i) of_group = fmax(of_group, fabs(x[i]));
@@ -101,7 +101,7 @@ static size_t plain_encode(int format, float const* x, unsigned char* to, size_t
       *scales = 2;
       return n;
     }
-    case POSENC1_FORMAT_Q4_0:
+    case POSENC1_Q4_0:
       for (size_t g = 0; g < DIM; g += 32) {
         float extreme = 0;
         for (size_t i = 0; i < 32; ++i)
@@ -118,7 +118,7 @@ static size_t plain_encode(int format, float const* x, unsigned char* to, size_t
         }
       }
       return n;
-    case POSENC1_FORMAT_INT4_PER_HEAD: {
+    case POSENC1_INT4_PER_HEAD: {
       float const scale = fmaxf((top - bottom) / 15, 1e-6f), inverse = 1 / scale,
                   zero = floorf(fminf(fmaxf(-bottom / scale + 0.5f, 0), 15));
       for (size_t i = 0; i < DIM; ++i) {
@@ -133,7 +133,7 @@ static size_t plain_encode(int format, float const* x, unsigned char* to, size_t
       *scales = put(to + n, &bits, 4);
       return n;
     }
-    case POSENC1_FORMAT_INT4_STATIC:
+    case POSENC1_INT4_STATIC:
       for (size_t i = 0; i < DIM; ++i) {
         int const code = (int)fminf(fmaxf(rintf(x[i] * (1 / (float)tensor_scale)), -8), 7) + 8;
         if (i % 2 == 0)
@@ -144,7 +144,7 @@ static size_t plain_encode(int format, float const* x, unsigned char* to, size_t
       return n;
     default:
       for (size_t i = 0; i < DIM; ++i) {
-        set_number(to + n, (posenc1_type)format, 0, x[i]), n += sizes[format];
+        set_number(to + n, (posenc1_format)format, 0, x[i]), n += sizes[format];
       }
       return n;
   }
@@ -154,96 +154,115 @@ static double plain_decode(int format, unsigned char const* codes, unsigned char
                            size_t dim) {
   float scale, zero;
   switch (format) {
-    case POSENC1_FORMAT_U8_PER_HEAD:
+    case POSENC1_U8_PER_HEAD:
       memcpy(&scale, codes, 4), memcpy(&zero, codes + 4, 4);
       return ((double)codes[8 + dim] - zero) * scale;
-    case POSENC1_FORMAT_Q8_0:
-    case POSENC1_FORMAT_Q8_0_AVX2:
+    case POSENC1_Q8_0:
+    case POSENC1_Q8_0_AVX2:
       codes += dim / 32 * 34;
       return (signed char)codes[2 + dim % 32] * number_at(codes, POSENC1_F16, 0);
-    case POSENC1_FORMAT_INT8_PER_HEAD:
-    case POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED:
+    case POSENC1_INT8_PER_HEAD:
+    case POSENC1_INT8_PER_HEAD_TRUNCATED:
       memcpy(&scale, scales, 4);
       return (double)(signed char)codes[dim] * scale;
-    case POSENC1_FORMAT_INT8_STATIC:
+    case POSENC1_INT8_STATIC:
       return (signed char)codes[dim] * tensor_scale;
-    case POSENC1_FORMAT_E4M3:
-    case POSENC1_FORMAT_E4M3_TRUNCATED:
+    case POSENC1_E4M3:
+    case POSENC1_E4M3_TRUNCATED:
       return e4m3_number(codes[dim]) * tensor_scale;
-    case POSENC1_FORMAT_DEEPSEEK_V4:
-    case POSENC1_FORMAT_DEEPSEEK_V4_CPU:
+    case POSENC1_DEEPSEEK_V4:
+    case POSENC1_DEEPSEEK_V4_CPU:
       if (dim >= 64) return number_at(codes + 64, POSENC1_BF16, dim - 64);
       return ldexp(e4m3_number(codes[dim]), scales[0] - 127);
-    case POSENC1_FORMAT_Q4_0:
+    case POSENC1_Q4_0:
       codes += dim / 32 * 18;
       return ((codes[2 + dim % 16] >> dim % 32 / 16 * 4 & 15) - 8) *
              number_at(codes, POSENC1_F16, 0);
-    case POSENC1_FORMAT_INT4_PER_HEAD: {
+    case POSENC1_INT4_PER_HEAD: {
       uint32_t bits;
       memcpy(&bits, scales, 4);
       int const code = codes[dim / 2] >> dim % 2 * 4 & 15, of_zero = (int)(bits & 15);
       bits &= ~15u, memcpy(&scale, &bits, 4);
       return (code - of_zero) * (double)scale;
     }
-    case POSENC1_FORMAT_INT4_STATIC:
+    case POSENC1_INT4_STATIC:
       return ((codes[dim / 2] >> dim % 2 * 4 & 15) - 8) * tensor_scale;
     default:
-      return number_at(codes, (posenc1_type)format, dim);
+      return number_at(codes, (posenc1_format)format, dim);
   }
 }
 
 /* How far a decoded number is from what was encoded, at most. */
 static double step_of(int format, double x, double most) {
   switch (format) {
-    case POSENC1_FORMAT_U8_PER_HEAD:
+    case POSENC1_U8_PER_HEAD:
       return 2 * most / 255 * 0.51;
-    case POSENC1_FORMAT_Q8_0:
-    case POSENC1_FORMAT_Q8_0_AVX2:
+    case POSENC1_Q8_0:
+    case POSENC1_Q8_0_AVX2:
       return most / 127 * 0.51 + most * 0x1p-11;
-    case POSENC1_FORMAT_INT8_PER_HEAD:
+    case POSENC1_INT8_PER_HEAD:
       return most / 127 * 0.51;
-    case POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED:
+    case POSENC1_INT8_PER_HEAD_TRUNCATED:
       return most / 127 * 1.01;
-    case POSENC1_FORMAT_INT8_STATIC:
+    case POSENC1_INT8_STATIC:
       return fmax(tensor_scale * 0.51, fabs(x) - 127 * tensor_scale);
-    case POSENC1_FORMAT_E4M3:
+    case POSENC1_E4M3:
       return fabs(x) / 15.9 + tensor_scale * 0x1p-10;
-    case POSENC1_FORMAT_E4M3_TRUNCATED:
+    case POSENC1_E4M3_TRUNCATED:
       return fabs(x) / 7.9 + tensor_scale * 0x1p-9;
-    case POSENC1_FORMAT_DEEPSEEK_V4:
-    case POSENC1_FORMAT_DEEPSEEK_V4_CPU: /* rounded to bfloat16 first */
+    case POSENC1_DEEPSEEK_V4:
+    case POSENC1_DEEPSEEK_V4_CPU: /* rounded to bfloat16 first */
       return fabs(x) / 15.9 + most * 0x1p-14 + fabs(x) * 0x1p-8;
-    case POSENC1_FORMAT_Q4_0: /* a whole step opposite the extreme */
+    case POSENC1_Q4_0: /* a whole step opposite the extreme */
       return most / 8 * 1.01;
-    case POSENC1_FORMAT_INT4_PER_HEAD:
+    case POSENC1_INT4_PER_HEAD:
       return 2 * most / 15 * 1.01;
-    case POSENC1_FORMAT_INT4_STATIC:
+    case POSENC1_INT4_STATIC:
       return fmax(tensor_scale * 0.51, fabs(x) - 7 * tensor_scale);
     default:
       return fabs(x) * roundoff[format];
   }
 }
 
+/* A set of heads, into one target, or floats from a cache. */
+static posenc1_operand unrotated(void const* floats, posenc1_heads to) {
+  return (posenc1_operand){.from = {.data = (void*)floats, .format = POSENC1_F32},
+                           .to = to,
+                           .heads = HEADS,
+                           .head_dim = DIM,
+                           .layout = POSENC1_UNROTATED};
+}
+static posenc1_rows const no_rows = {.tokens = TOKENS};
+static posenc1_status decode(posenc1_heads cache, float* floats) {
+  posenc1_operand const x = {.from = cache,
+                             .to = {.data = floats, .format = POSENC1_F32},
+                             .heads = HEADS,
+                             .head_dim = DIM,
+                             .layout = POSENC1_UNROTATED};
+  return posenc1_rotate(&no_rows, &x, 1, 0, 1);
+}
+
 /* ---- Caches of poisoned memory: dense, or of other strides, keys and values in a page together */
 
 struct cache {
-  unsigned char codes[2 * ROOM + 1], scales[SLOTS * HEADS * 8];
+  double codes_of[(2 * ROOM + 1) / sizeof(double) + 1]; /* aligned for all formats */
+  unsigned char scales[SLOTS * HEADS * 8];
 };
-static posenc1_cache cache_of(struct cache* memory, int format, int strided) {
+static posenc1_heads cache_of(struct cache* memory, int format, int strided) {
   size_t bytes, of_scales;
   MUST_WORK(posenc1_format_bytes((posenc1_format)format, DIM, &bytes, &of_scales));
   memset(memory, 0xa5, sizeof *memory);
-  posenc1_cache c = {.data = memory->codes,
+  posenc1_heads c = {.data = memory->codes_of,
                      .format = (posenc1_format)format,
                      .slots = slots,
                      .pages = PAGES,
                      .page_tokens = PAGE};
-  if (format == POSENC1_FORMAT_INT8_STATIC || format == POSENC1_FORMAT_E4M3 ||
-      format == POSENC1_FORMAT_E4M3_TRUNCATED || format == POSENC1_FORMAT_INT4_STATIC)
+  if (format == POSENC1_INT8_STATIC || format == POSENC1_E4M3 || format == POSENC1_E4M3_TRUNCATED ||
+      format == POSENC1_INT4_STATIC)
     c.scale = tensor_scale;
-  if (strided) { /* pages backwards, heads outside tokens, at an odd address */
+  if (strided) { /* pages backwards, heads outside tokens, codes at an odd address */
     ptrdiff_t const head = (ptrdiff_t)bytes * PAGE, page = HEADS * head;
-    c.data = memory->codes + 1 + (PAGES - 1) * page;
+    c.data = (unsigned char*)memory->codes_of + (format > POSENC1_BF16) + (PAGES - 1) * page;
     c.page_stride = -page, c.token_stride = (ptrdiff_t)bytes, c.head_stride = head;
     if (of_scales != 0) c.scales = memory->scales;
   }
@@ -251,7 +270,7 @@ static posenc1_cache cache_of(struct cache* memory, int format, int strided) {
 }
 
 /* Where a head is. */
-static unsigned char* codes_at(posenc1_cache const* c, size_t token, size_t head) {
+static unsigned char* codes_at(posenc1_heads const* c, size_t token, size_t head) {
   size_t bytes, of_scales;
   MUST_WORK(posenc1_format_bytes(c->format, DIM, &bytes, &of_scales));
   if (c->scales != NULL) of_scales = 0;
@@ -262,7 +281,7 @@ static unsigned char* codes_at(posenc1_cache const* c, size_t token, size_t head
            h * c->head_stride;
   return (unsigned char*)c->data + page * (b + s) * HEADS * PAGE + (in * HEADS + h) * b;
 }
-static unsigned char* scales_at(posenc1_cache const* c, size_t token, size_t head) {
+static unsigned char* scales_at(posenc1_heads const* c, size_t token, size_t head) {
   size_t bytes, of_scales;
   MUST_WORK(posenc1_format_bytes(c->format, DIM, &bytes, &of_scales));
   size_t const page = (size_t)slots[token] / PAGE, in = (size_t)slots[token] % PAGE;
@@ -279,19 +298,15 @@ static void test_formats(void) {
   static float heads[TOKENS][HEADS][DIM], back[TOKENS][HEADS][DIM];
   for (size_t i = 0; i < TOKENS * HEADS * DIM; ++i)
     (&heads[0][0][0])[i] = (float)input(i / DIM / HEADS, i / DIM % HEADS, i % DIM);
-  for (int format = 0; format < FORMATS; ++format) {
-    if (format == 1) continue;
+  for (int format = 1; format < FORMATS; ++format) {
+    if (format == POSENC1_F64) continue;
     for (int strided = 0; strided < 2; ++strided) {
-      posenc1_step s = {.tokens = TOKENS};
-      s.values = (posenc1_step_heads){.from = {.data = heads},
-                                      .to_cache = cache_of(&memory, format, strided),
-                                      .heads = HEADS,
-                                      .head_dim = DIM};
-      posenc1_cache const* const c = &s.values.to_cache;
+      posenc1_operand const values = unrotated(heads, cache_of(&memory, format, strided));
+      posenc1_heads const* const c = &values.to;
       poison = memory;
-      MUST_WORK_WITHOUT_MEMORY(posenc1_write_step(&s, 0, 1));
+      MUST_WORK_WITHOUT_MEMORY(posenc1_rotate(&no_rows, &values, 1, 0, 1));
       memset(back, 0, sizeof back);
-      MUST_WORK_WITHOUT_MEMORY(posenc1_read_cache(c, TOKENS, HEADS, DIM, &back[0][0][0]));
+      MUST_WORK_WITHOUT_MEMORY(decode(*c, &back[0][0][0]));
       for (size_t t = 0; t < TOKENS; ++t) {
         for (size_t h = 0; h < HEADS; ++h) {
           unsigned char wanted[HEAD_BYTES + 8];
@@ -305,8 +320,8 @@ static void test_formats(void) {
           for (size_t i = 0; i < bytes; ++i) {
             /* Without fused multiply-add a code of u8 or int4 may differ by one. */
             int const apart = abs((int)at[i] - (int)wanted[i]);
-            MUST(apart == 0 || (format == POSENC1_FORMAT_U8_PER_HEAD && i >= 8 && apart == 1) ||
-                 (format == POSENC1_FORMAT_INT4_PER_HEAD && (apart == 1 || (apart & ~1) == 16)));
+            MUST(apart == 0 || (format == POSENC1_U8_PER_HEAD && i >= 8 && apart == 1) ||
+                 (format == POSENC1_INT4_PER_HEAD && (apart == 1 || (apart & ~1) == 16)));
           }
           MUST(memcmp(scales_of, wanted + bytes, scales) == 0);
           for (size_t d = 0; d < DIM; ++d) {
@@ -328,32 +343,35 @@ struct variant {
   posenc1_norm_place place;
   posenc1_eps_place eps_place;
   int plus_one;
-  double eps, scale;
-  posenc1_type weight_type;
+  double eps, factor;
+  posenc1_format weight_format;
   posenc1_layout from, to;
   size_t first_dim, from_hadamard, hadamard;
 };
 static struct variant const variants[] = {
     {.first_dim = 0},
-    {.eps = 1e-3, .scale = 0.5, .from = POSENC1_INTERLEAVED, .first_dim = POSENC1_LAST_DIMS},
-    {.eps = 0.5, .kind = POSENC1_L2, .eps_place = POSENC1_EPS_OUTSIDE, .weight_type = POSENC1_F16},
-    {.eps = 0.25, .plus_one = 1, .weight_type = POSENC1_BF16, .to = POSENC1_INTERLEAVED},
+    {.eps = 1e-3, .factor = 0.5, .from = POSENC1_INTERLEAVED, .first_dim = POSENC1_LAST_DIMS},
+    {.eps = 0.5,
+     .kind = POSENC1_L2,
+     .eps_place = POSENC1_EPS_OUTSIDE,
+     .weight_format = POSENC1_F16},
+    {.eps = 0.25, .plus_one = 1, .weight_format = POSENC1_BF16, .to = POSENC1_INTERLEAVED},
     {.eps = 2,
      .place = POSENC1_AFTER_ROTATION,
      .eps_place = POSENC1_EPS_AT_LEAST,
-     .scale = 3,
+     .factor = 3,
      .from = POSENC1_INTERLEAVED,
      .to = POSENC1_INTERLEAVED,
      .first_dim = 7},
     {.hadamard = POSENC1_LARGEST_BLOCK},
-    {.eps = 1e-3, .scale = 2, .from_hadamard = 16, .hadamard = 64},
+    {.eps = 1e-3, .factor = 2, .from_hadamard = 16, .hadamard = 64},
     {.from_hadamard = POSENC1_LARGEST_BLOCK, .first_dim = 3}};
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 static double weight_of(size_t dim) { return 1 + (double)(dim % 5) / 4; }
 
 static size_t dim_of(posenc1_layout layout, size_t pair, size_t which) {
-  return layout == POSENC1_HALVES ? pair + which * PAIRS : 2 * pair + which;
+  return layout != POSENC1_INTERLEAVED ? pair + which * PAIRS : 2 * pair + which;
 }
 
 static void norm(double* x, struct variant const* v) {
@@ -396,38 +414,40 @@ static void expected(double* x, size_t token, double const* inv_freq, struct var
   }
   memcpy(x, y, sizeof y);
   if (v->eps != 0 && v->place == POSENC1_AFTER_ROTATION) norm(x, v);
-  for (size_t i = 0; i < DIM; ++i) x[i] *= v->scale == 0 ? 1 : v->scale;
+  for (size_t i = 0; i < DIM; ++i) x[i] *= v->factor == 0 ? 1 : v->factor;
   transform(x, v->hadamard);
 }
 
 static void test_keys(posenc1_row_maker const* maker, float const* rows, double const* inv_freq) {
   static struct cache memory, whole;
   static double keys[TOKENS * HEADS * DIM], elsewhere[TOKENS * HEADS * DIM];
-  static posenc1_type const types[] = {POSENC1_F32, POSENC1_F16, POSENC1_BF16};
+  static posenc1_format const types[] = {POSENC1_F32, POSENC1_F16, POSENC1_BF16};
   double weights[DIM];
-  for (int format = 0; format < FORMATS; ++format) {
-    if (format == 1) continue;
+  for (int format = 1; format < FORMATS; ++format) {
+    if (format == POSENC1_F64) continue;
     for (int n = 0; n < 3 * VARIANTS; ++n) {
       struct variant const* const v = &variants[n / 3];
-      posenc1_type const type = types[n % 3], other = types[(n + format) % 3];
+      posenc1_format const type = types[n % 3], other = types[(n + format) % 3];
       for (size_t i = 0; i < TOKENS * HEADS * DIM; ++i)
         set_number(keys, type, i, input(i / DIM / HEADS, i / DIM % HEADS, i % DIM));
-      for (size_t i = 0; i < DIM; ++i) set_number(weights, v->weight_type, i, weight_of(i));
-      posenc1_step s = {.tokens = TOKENS, .cos_sin = rows, .maker = maker};
-      s.keys =
-          (posenc1_step_heads){.from = {.data = keys, .type = type, .layout = v->from},
-                               .to = {.data = elsewhere, .type = other, .layout = v->to},
-                               .to_cache = cache_of(&memory, format, n % 2),
-                               .heads = HEADS,
-                               .head_dim = DIM,
-                               .first_dim = v->first_dim,
-                               .norm = {v->eps, v->kind, v->place, v->eps_place,
-                                        v->eps == 0 ? NULL : weights, v->weight_type, v->plus_one},
-                               .scale = v->scale,
-                               .hadamard = v->hadamard,
-                               .from_hadamard = v->from_hadamard};
-      s.keys.to_cache.layout = v->to;
-      MUST_WORK_WITHOUT_MEMORY(posenc1_write_step(&s, 0, 1));
+      posenc1_format const of_weights = v->weight_format == 0 ? POSENC1_F32 : v->weight_format;
+      for (size_t i = 0; i < DIM; ++i) set_number(weights, of_weights, i, weight_of(i));
+      posenc1_rows const all = {.cos_sin = rows, .tokens = TOKENS, .maker = maker};
+      posenc1_operand x_of = {
+          .from = {.data = keys, .format = type},
+          .to = {.data = elsewhere, .format = other},
+          .also_to = cache_of(&memory, format, n % 2),
+          .heads = HEADS,
+          .head_dim = DIM,
+          .layout = v->from == 0 ? POSENC1_HALVES : v->from,
+          .to_layout = v->to == 0 ? POSENC1_HALVES : v->to,
+          .first_dim = v->first_dim,
+          .norm = {v->eps, v->kind, v->place, v->eps_place, v->eps == 0 ? NULL : weights,
+                   v->eps == 0 ? 0 : of_weights, v->plus_one},
+          .factor = v->factor,
+          .hadamard = v->hadamard,
+          .from_hadamard = v->from_hadamard};
+      MUST_WORK_WITHOUT_MEMORY(posenc1_rotate(&all, &x_of, 1, 0, 1));
       whole = memory;
       for (size_t t = 0; t < TOKENS; ++t) {
         for (size_t h = 0; h < HEADS; ++h) {
@@ -443,8 +463,8 @@ static void test_keys(posenc1_row_maker const* maker, float const* rows, double 
             double const got = number_at(elsewhere, other, (t * HEADS + h) * DIM + d);
             MUST(fabs(got - x[d]) <= roundoff[other] * fabs(x[d]) + arithmetic);
             if (slots[t] < 0) continue;
-            double const cached = plain_decode(format, codes_at(&s.keys.to_cache, t, h),
-                                               scales_at(&s.keys.to_cache, t, h), d);
+            double const cached = plain_decode(format, codes_at(&x_of.also_to, t, h),
+                                               scales_at(&x_of.also_to, t, h), d);
             if (!(fabs(cached - x[d]) <= step_of(format, x[d], most) + 2 * arithmetic)) {
               printf("format %d, variant %d, token %zu head %zu dim %zu is %.9g, must be %.9g\n",
                      format, n, t, h, d, cached, x[d]);
@@ -454,10 +474,9 @@ static void test_keys(posenc1_row_maker const* maker, float const* rows, double 
         }
       }
       /* In parts, of tokens or of heads: the same bytes. */
-      s.keys.to.data = NULL, s.keys.to_cache = cache_of(&memory, format, n % 2);
-      s.keys.to_cache.layout = v->to;
+      x_of.to.data = NULL, x_of.also_to = cache_of(&memory, format, n % 2);
       size_t const parts = n % 2 == 0 ? 4 : 7;
-      for (size_t i = parts; i-- > 0;) MUST_WORK(posenc1_write_step(&s, i, parts));
+      for (size_t i = parts; i-- > 0;) MUST_WORK(posenc1_rotate(&all, &x_of, 1, i, parts));
       MUST(memcmp(&memory, &whole, sizeof memory) == 0);
     }
   }
@@ -467,13 +486,14 @@ static void test_keys(posenc1_row_maker const* maker, float const* rows, double 
 static void test_hadamard(void) {
   static double memory[SLOTS * HEADS * DIM], before[SLOTS * HEADS * DIM];
   static size_t const blocks[] = {POSENC1_LARGEST_BLOCK, 32, 2, 1, 0};
-  for (int type = 0; type < 4; ++type) {
+  for (int type = POSENC1_F32; type <= POSENC1_BF16; ++type) {
     for (int n = 0; n < 10; ++n) {
       size_t const block = blocks[n / 2], tokens = n % 2 == 0 ? SLOTS : TOKENS;
       for (size_t i = 0; i < SLOTS * HEADS * DIM; ++i)
-        set_number(memory, (posenc1_type)type, i, input(i / DIM / HEADS, i / DIM % HEADS, i % DIM));
+        set_number(memory, (posenc1_format)type, i,
+                   input(i / DIM / HEADS, i / DIM % HEADS, i % DIM));
       memcpy(before, memory, sizeof memory);
-      posenc1_heads heads = {.data = memory, .type = (posenc1_type)type};
+      posenc1_heads heads = {.data = memory, .format = (posenc1_format)type};
       if (n % 2 == 1) heads.slots = slots, heads.pages = PAGES, heads.page_tokens = PAGE;
       MUST_WORK_WITHOUT_MEMORY(posenc1_hadamard(&heads, tokens, HEADS, DIM, block));
       for (size_t slot = 0; slot < SLOTS; ++slot) {
@@ -483,32 +503,37 @@ static void test_hadamard(void) {
           double x[DIM], squares = 0;
           size_t const at = (slot * HEADS + h) * DIM;
           for (size_t d = 0; d < DIM; ++d)
-            x[d] = number_at(before, (posenc1_type)type, at + d), squares += x[d] * x[d];
+            x[d] = number_at(before, (posenc1_format)type, at + d), squares += x[d] * x[d];
           if (given) transform(x, block);
           for (size_t d = 0; d < DIM; ++d) {
-            double const arithmetic = given ? 9 * sqrt(squares) * roundoff[type == 1] : 0;
-            MUST(fabs(number_at(memory, (posenc1_type)type, at + d) - x[d]) <=
+            double const arithmetic =
+                given
+                    ? 9 * sqrt(squares) * roundoff[type == POSENC1_F64 ? POSENC1_F64 : POSENC1_F32]
+                    : 0;
+            MUST(fabs(number_at(memory, (posenc1_format)type, at + d) - x[d]) <=
                  arithmetic + fabs(x[d]) * roundoff[type]);
           }
         }
       }
     }
   }
-  posenc1_heads const heads = {.data = memory};
+  posenc1_heads const heads = {.data = memory, .format = POSENC1_F32};
   memcpy(before, memory, sizeof memory);
   MUST_REFUSE(posenc1_hadamard(&heads, 1, 1, 96, 64),
               "posenc1_hadamard: the block of a Hadamard transform must be a power of two, at most "
               "4096, that divides head_dim 96, got 64");
   MUST_REFUSE(posenc1_hadamard(NULL, 1, 1, 96, 32), "must not be null");
   MUST_REFUSE(posenc1_hadamard(&heads, 1, 1, 0, 1), "head_dim must be positive");
-  posenc1_heads const nowhere = {.data = NULL};
+  posenc1_heads const nowhere = {.format = POSENC1_F32};
   MUST_REFUSE(posenc1_hadamard(&nowhere, 1, 1, 96, 32), "posenc1_hadamard: x: ");
+  posenc1_heads const codes = {.data = memory, .format = POSENC1_Q8_0};
+  MUST_REFUSE(posenc1_hadamard(&codes, 1, 1, 96, 32), "x: format must be one of numbers, got 6");
   MUST_WORK(posenc1_hadamard(&nowhere, 0, 1, 96, 32));
   MUST(memcmp(before, memory, sizeof memory) == 0);
 }
 
-/* Queries in place are what posenc1_rotate makes of them; cached keys move where they are, by
- * decoding, rotating and encoding; a step that rounds as separate calls has their bits. */
+/* An operand of several is what it is alone; cached keys move where they are, by decoding, rotating
+ * and encoding; rounding as separate calls has their bits. */
 static void test_ways(posenc1_row_maker const* maker, float const* rows) {
   static struct cache memory, moved;
   static uint16_t words[TOKENS * HEADS * DIM], queries[TOKENS * HEADS * DIM];
@@ -519,160 +544,163 @@ static void test_ways(posenc1_row_maker const* maker, float const* rows) {
     numbers[i] = (float)input(i / DIM / HEADS, i / DIM % HEADS, i % DIM);
     set_number(words, POSENC1_BF16, i, numbers[i]), queries[i] = words[i];
   }
-  posenc1_step const none = {.tokens = TOKENS, .cos_sin = rows, .maker = maker};
-  posenc1_step s = none;
-  s.queries = (posenc1_step_heads){.from = {.data = queries, .type = POSENC1_BF16},
-                                   .heads = HEADS,
-                                   .head_dim = DIM,
-                                   .norm = {.eps = 1e-6, .weight = weights},
-                                   .scale = 0.125};
-  s.keys = (posenc1_step_heads){.from = {.data = numbers},
-                                .to_cache = cache_of(&memory, POSENC1_FORMAT_Q8_0, 0),
-                                .heads = HEADS,
-                                .head_dim = DIM};
-  MUST_WORK(posenc1_write_step(&s, 0, 1));
-  posenc1_rotation const r = {.from = {.data = words, .type = POSENC1_BF16},
-                              .tokens = TOKENS,
-                              .heads = HEADS,
-                              .head_dim = DIM,
-                              .cos_sin = rows,
-                              .rows = TOKENS,
-                              .maker = maker,
-                              .eps = 1e-6,
-                              .weight = weights,
-                              .scale = 0.125};
-  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  posenc1_rows const all = {.cos_sin = rows, .tokens = TOKENS, .maker = maker};
+  posenc1_norm const of_heads = {.eps = 1e-6, .weight = weights, .weight_format = POSENC1_F32};
+  posenc1_operand step[2] = {unrotated(queries, (posenc1_heads){.data = NULL}),
+                             unrotated(numbers, cache_of(&memory, POSENC1_Q8_0, 0))};
+  step[0].layout = step[1].layout = POSENC1_HALVES;
+  step[0].from.format = POSENC1_BF16, step[0].norm = of_heads, step[0].factor = 0.125;
+  MUST_WORK(posenc1_rotate(&all, step, 2, 0, 1));
+  posenc1_operand alone = step[0];
+  alone.from.data = words;
+  MUST_WORK(posenc1_rotate(&all, &alone, 1, 0, 1));
   MUST(memcmp(words, queries, sizeof words) == 0);
 
-  posenc1_step move = none;
-  move.keys = (posenc1_step_heads){.from_cache = s.keys.to_cache, .heads = HEADS, .head_dim = DIM};
+  posenc1_operand move = step[1], again = step[1];
+  move.from = step[1].to, move.to = (posenc1_heads){.data = NULL};
   moved = memory;
-  posenc1_step again = none;
-  MUST_WORK(posenc1_read_cache(&s.keys.to_cache, TOKENS, HEADS, DIM, read));
-  again.keys = s.keys, again.keys.from.data = read;
-  again.keys.to_cache.data = moved.codes;
-  MUST_WORK(posenc1_write_step(&again, 0, 1));
-  MUST_WORK(posenc1_write_step(&move, 0, 1));
+  MUST_WORK(decode(step[1].to, read));
+  again.from.data = read, again.to.data = moved.codes_of;
+  MUST_WORK(posenc1_rotate(&all, &again, 1, 0, 1));
+  MUST_WORK(posenc1_rotate(&all, &move, 1, 0, 1));
   MUST(memcmp(&memory, &moved, sizeof memory) == 0);
 
   for (int type = POSENC1_F16; type <= POSENC1_BF16; ++type) {
-    posenc1_step fused = none, first = none;
-    fused.keys = (posenc1_step_heads){.from = {.data = numbers},
-                                      .to_cache = cache_of(&memory, POSENC1_FORMAT_E4M3, 0),
-                                      .heads = HEADS,
-                                      .head_dim = DIM,
-                                      .norm = {.eps = 1e-6, .weight = weights},
-                                      .rounding = POSENC1_ROUND_SEPARATE_CALLS,
-                                      .rounded_type = (posenc1_type)type};
-    first.values = fused.keys, first.values.rounding = 0;
-    first.values.to_cache.data = NULL;
-    first.values.to = (posenc1_heads){.data = words, .type = (posenc1_type)type};
-    MUST_WORK(posenc1_write_step(&fused, 0, 1));
-    MUST_WORK(posenc1_write_step(&first, 0, 1));
-    posenc1_rotation second = r;
-    second.eps = second.scale = 0, second.weight = NULL, second.from.type = (posenc1_type)type;
-    MUST_WORK(posenc1_rotate(&second, 0, SIZE_MAX));
-    posenc1_step third = none;
-    third.values = (posenc1_step_heads){.from = first.values.to,
-                                        .to_cache = cache_of(&moved, POSENC1_FORMAT_E4M3, 0),
-                                        .heads = HEADS,
-                                        .head_dim = DIM};
-    MUST_WORK(posenc1_write_step(&third, 0, 1));
+    posenc1_operand fused = unrotated(numbers, cache_of(&memory, POSENC1_E4M3, 0));
+    fused.norm = of_heads;
+    posenc1_operand first = fused;
+    first.to = (posenc1_heads){.data = words, .format = (posenc1_format)type};
+    fused.layout = POSENC1_HALVES, fused.rounding = POSENC1_ROUND_SEPARATE_CALLS;
+    fused.rounded_to = (posenc1_format)type;
+    MUST_WORK(posenc1_rotate(&all, &fused, 1, 0, 1));
+    MUST_WORK(posenc1_rotate(&no_rows, &first, 1, 0, 1));
+    posenc1_operand second = alone;
+    second.norm = (posenc1_norm){.eps = 0}, second.factor = 0;
+    second.from.format = (posenc1_format)type;
+    MUST_WORK(posenc1_rotate(&all, &second, 1, 0, 1));
+    posenc1_operand third = unrotated(NULL, cache_of(&moved, POSENC1_E4M3, 0));
+    third.from = first.to;
+    MUST_WORK(posenc1_rotate(&no_rows, &third, 1, 0, 1));
     MUST(memcmp(&memory, &moved, sizeof memory) == 0);
-    fused.keys.rounding = 0; /* which matters */
-    MUST_WORK(posenc1_write_step(&fused, 0, 1));
+    fused.rounding = 0; /* which matters */
+    MUST_WORK(posenc1_rotate(&all, &fused, 1, 0, 1));
     MUST(type == POSENC1_F16 || memcmp(&memory, &moved, sizeof memory) != 0);
+  }
+}
+
+/* Batches that share rows, and have their own: as one call each, into codes and numbers. */
+static void test_batches(posenc1_row_maker const* maker, float const* rows) {
+  enum { BATCHES = 3, OF_BATCH = TOKENS / BATCHES };
+  static struct cache whole, parts;
+  static float numbers[TOKENS * HEADS * DIM];
+  for (size_t i = 0; i < TOKENS * HEADS * DIM; ++i)
+    numbers[i] = (float)input(i / DIM / HEADS, i / DIM % HEADS, i % DIM);
+  static posenc1_format const formats[] = {POSENC1_Q8_0, POSENC1_INT8_PER_HEAD, POSENC1_BF16};
+  for (int n = 0; n < 6; ++n) {
+    int const shared = n % 2;
+    posenc1_rows all = {.cos_sin = rows, .tokens = OF_BATCH, .batches = BATCHES, .maker = maker};
+    all.rows = shared ? OF_BATCH : TOKENS;
+    posenc1_operand x = unrotated(numbers, cache_of(&whole, formats[n / 2], 0)), one = x;
+    x.layout = one.layout = POSENC1_INTERLEAVED;
+    for (size_t part = 4; part-- > 0;) MUST_WORK(posenc1_rotate(&all, &x, 1, part, 4));
+    one.to = cache_of(&parts, formats[n / 2], 0);
+    all.batches = 1, all.rows = 0;
+    for (size_t b = 0; b < BATCHES; ++b) {
+      all.cos_sin = rows + (shared ? 0 : b * OF_BATCH * 2 * PAIRS);
+      one.from.data = numbers + b * OF_BATCH * HEADS * DIM;
+      one.to.slots = slots + b * OF_BATCH;
+      MUST_WORK(posenc1_rotate(&all, &one, 1, 0, 1));
+    }
+    MUST(memcmp(&whole, &parts, sizeof whole) == 0);
   }
 }
 
 static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   static struct cache memory, before;
   static float keys[TOKENS * HEADS * DIM];
-  posenc1_step good = {.tokens = TOKENS, .cos_sin = rows, .maker = maker};
-  good.keys = (posenc1_step_heads){.from = {.data = keys},
-                                   .to_cache = cache_of(&memory, POSENC1_FORMAT_DEEPSEEK_V4, 0),
-                                   .heads = HEADS,
-                                   .head_dim = DIM};
+  posenc1_rows const good_rows = {.cos_sin = rows, .tokens = TOKENS, .maker = maker};
+  posenc1_operand good = unrotated(keys, cache_of(&memory, POSENC1_DEEPSEEK_V4, 0));
+  good.layout = POSENC1_HALVES;
   before = memory;
-#define MUST_REFUSE_WITH(change, words)                 \
-  do {                                                  \
-    posenc1_step s = good;                              \
-    change;                                             \
-    MUST_REFUSE(posenc1_write_step(&s, 0, 1), words);   \
-    MUST(memcmp(&memory, &before, sizeof memory) == 0); \
+#define MUST_REFUSE_WITH(change, words)                  \
+  do {                                                   \
+    posenc1_rows r = good_rows;                          \
+    posenc1_operand x = good;                            \
+    change;                                              \
+    MUST_REFUSE(posenc1_rotate(&r, &x, 1, 0, 1), words); \
+    MUST(memcmp(&memory, &before, sizeof memory) == 0);  \
   } while (0)
   int64_t const twice[TOKENS] = {4, 5, -1, 2, 3, 5};
-  MUST_REFUSE_WITH(s.keys.to_cache.slots = twice, "a slot must be written once, got slot 5 again");
-  MUST_REFUSE_WITH(s.keys.heads = 0, "keys: heads must be positive where there is data, got 0");
-  MUST_REFUSE_WITH(s.keys.heads = 0; s.keys.from.data = NULL, "keys: heads must be positive");
-  MUST_REFUSE_WITH(s.keys.heads = 0; s.keys.from_cache = s.keys.to_cache; s.keys.from.data = NULL;
-                   s.keys.to_cache.data = NULL, "keys: heads must be positive");
-  MUST_REFUSE_WITH(s.keys.to_cache.pages = 2, "keys.to_cache: a slot must be below 8");
-  MUST_REFUSE_WITH(s.keys.to_cache.page_tokens = 0, "pages must have tokens");
-  MUST_REFUSE_WITH(s.keys.to_cache.slots = NULL; s.keys.to_cache.pages = 1, "room for all tokens");
-  MUST_REFUSE_WITH(s.keys.to_cache.format = (posenc1_format)1, "format must be one of the header");
-  MUST_REFUSE_WITH(s.keys.to_cache.format = (posenc1_format)FORMATS,
-                   "format must be one of the header");
-  MUST_REFUSE_WITH(s.keys.to_cache.scale = 1, "scale must be 0 for this format, got 1");
-  MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_E4M3;
-                   s.keys.to_cache.scale = -1, "scale must be finite and positive");
-  MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_E4M3;
-                   s.keys.to_cache.scale = 1e-40, "scale must be finite and positive");
-  MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_E4M3;
-                   s.keys.to_cache.scale = 0x1p120, "e4m3: the scale must be below 2^120");
-  MUST_REFUSE_WITH(s.keys.to_cache.token_stride = 1000, "scales must be given where strides");
-  MUST_REFUSE_WITH(s.keys.to_cache.scales = memory.codes, "scales must not overlap codes");
-  MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_Q8_0;
-                   s.keys.to_cache.scales = memory.scales, "scales must be null");
-  MUST_REFUSE_WITH(s.keys.head_dim = 100, "deepseek_v4: head_dim must be a multiple of 64");
-  MUST_REFUSE_WITH(s.keys.head_dim = 8192, "keys: head_dim must be positive and at most 4096");
-  MUST_REFUSE_WITH(s.keys.from.data = NULL, "from or from_cache, got null for both");
-  MUST_REFUSE_WITH(s.keys.from_cache = s.keys.to_cache, "from or from_cache, got both");
-  MUST_REFUSE_WITH(s.keys.from.type = POSENC1_F64, "keys.from: type must be float or of 16 bits");
-  MUST_REFUSE_WITH(s.keys.from.data = memory.codes + 3,
-                   "data must begin at a multiple of the 4 bytes");
-  MUST_REFUSE_WITH(s.keys.from.data = memory.codes, "source and target must not overlap");
-  MUST_REFUSE_WITH(s.keys.to.data = memory.codes, "to and to_cache must have one layout and not");
-  MUST_REFUSE_WITH(s.keys.norm.weight = keys, "eps of the norm must be given");
-  MUST_REFUSE_WITH(s.keys.norm.kind = POSENC1_L2, "where its weights, kind or places are");
-  MUST_REFUSE_WITH(s.keys.norm.eps = 1;
-                   s.keys.norm.plus_one = 1, "weights of the norm must be given where plus_one");
-  MUST_REFUSE_WITH(s.values = s.keys; s.keys = s.queries;
-                   s.values.first_dim = 2, "first_dim must be 0 for values, which do not rotate");
-  MUST_REFUSE_WITH(s.keys.norm.eps = -1, "eps of the norm must be finite and positive");
-  MUST_REFUSE_WITH(s.keys.norm.eps = 1; s.keys.norm.kind = (posenc1_norm_kind)2, "kind, place");
-  MUST_REFUSE_WITH(s.keys.scale = INFINITY, "keys: scale must be finite");
-  MUST_REFUSE_WITH(s.keys.hadamard = 48,
-                   "posenc1_write_step: keys: the block of a Hadamard transform must be a power of "
-                   "two, at most 4096, that divides head_dim 128, got 48");
-  MUST_REFUSE_WITH(s.keys.from_hadamard = 256, "that divides head_dim 128, got 256");
-  MUST_REFUSE_WITH(s.keys.rounding = 32, "rounding must be a sum of points");
-  MUST_REFUSE_WITH(s.keys.rounding = 1, "rounding must be a sum of points, to a type of 16 bits");
-  MUST_REFUSE_WITH(s.keys.first_dim = DIM - 2 * PAIRS + 1, "must lie within the head");
-  MUST_REFUSE_WITH(s.pairs = 1, "pairs must be positive, and the maker's");
-  MUST_REFUSE_WITH(s.cos_sin = NULL, "cos_sin must not be null");
-  MUST_REFUSE_WITH(s.values = s.keys, "one set writes must not overlap those of another");
-  MUST_REFUSE_WITH(s.values.heads = 1, "values: head_dim must be positive");
-  MUST_REFUSE(posenc1_write_step(&good, 2, 2), "part must be below parts, got 2 of 2");
-  MUST_REFUSE(posenc1_write_step(NULL, 0, 1), "must not be null");
-  MUST_REFUSE(posenc1_read_cache(&good.keys.to_cache, TOKENS, HEADS, 0, keys),
-              "posenc1_read_cache: cache: head_dim must be positive");
-  MUST_REFUSE(posenc1_read_cache(&good.keys.to_cache, TOKENS, HEADS, DIM, NULL), "not be null");
-  MUST_WORK(posenc1_read_cache(&good.keys.to_cache, TOKENS, 0, DIM, keys));
+  unsigned char* const codes = (unsigned char*)memory.codes_of;
+  MUST_REFUSE_WITH(x.to.slots = twice, "a slot must be written once, got slot 5 again");
+  MUST_REFUSE_WITH(x.also_to = x.to; x.to.data = NULL;
+                   x.also_to.slots = twice, "operand 0.also_to: a slot must be written once");
+  MUST_REFUSE_WITH(x.from = x.to; x.to.data = NULL;
+                   x.from.slots = twice, "operand 0.from: a slot must be written once");
+  MUST_REFUSE_WITH(x.to.pages = 2, "posenc1_rotate: operand 0.to: a slot must be below 8");
+  MUST_REFUSE_WITH(x.to.page_tokens = 0, "pages must have tokens");
+  MUST_REFUSE_WITH(x.to.pages = SIZE_MAX / 2, "pages must have tokens and fit into memory");
+  MUST_REFUSE_WITH(x.to.format = (posenc1_format)FORMATS, "format must be one of the header");
+  MUST_REFUSE_WITH(x.to.scale = 1, "scale must be 0 for this format, got 1");
+  MUST_REFUSE_WITH(x.to.format = POSENC1_E4M3;
+                   x.to.scale = -1, "scale must be finite and positive");
+  MUST_REFUSE_WITH(x.to.format = POSENC1_E4M3;
+                   x.to.scale = 1e-40, "scale must be finite and positive");
+  MUST_REFUSE_WITH(x.to.format = POSENC1_E4M3;
+                   x.to.scale = 0x1p120, "e4m3: the scale must be below 2^120");
+  MUST_REFUSE_WITH(x.to.token_stride = 1000, "scales must be given where strides");
+  MUST_REFUSE_WITH(x.to.scales = codes, "scales must not overlap codes");
+  MUST_REFUSE_WITH(x.to.format = POSENC1_Q8_0; x.to.scales = memory.scales, "scales must be null");
+  MUST_REFUSE_WITH(x.head_dim = 100, "deepseek_v4: head_dim must be a multiple of 64");
+  MUST_REFUSE_WITH(x.head_dim = 8192; x.to.data = NULL;
+                   x.hadamard = 64, "operand 0: head_dim must be at most 4096, got 8192");
+  MUST_REFUSE_WITH(x.from.data = codes; x.from.format = POSENC1_F64; x.to.data = NULL;
+                   x.layout = POSENC1_UNROTATED, "heads of double must rotate to one target");
+  MUST_REFUSE_WITH(x.from.data = NULL, "operand 0: from must have data, got null");
+  MUST_REFUSE_WITH(x.from.format = POSENC1_F64,
+                   "heads of double must be rotated to heads of double");
+  MUST_REFUSE_WITH(x.from.data = codes + 2, "data must begin at a multiple of the 4 bytes");
+  MUST_REFUSE_WITH(x.from.data = codes, "source and target must not overlap");
+  MUST_REFUSE_WITH(x.also_to = x.from;
+                   x.also_to.data = codes, "targets of one set must not overlap each other");
+  MUST_REFUSE_WITH(x.norm.weight = keys, "eps of the norm must be given");
+  MUST_REFUSE_WITH(x.norm.kind = POSENC1_L2, "where its weights, kind or places are");
+  MUST_REFUSE_WITH(x.norm.eps = 1;
+                   x.norm.plus_one = 1, "weights of the norm must be given where plus_one");
+  MUST_REFUSE_WITH(x.layout = POSENC1_UNROTATED;
+                   x.first_dim = 2, "first_dim must be 0 for heads that do not rotate");
+  MUST_REFUSE_WITH(x.norm.eps = -1, "eps of the norm must be finite and positive");
+  MUST_REFUSE_WITH(x.norm.eps = 1; x.norm.kind = (posenc1_norm_kind)2, "kind, place");
+  MUST_REFUSE_WITH(x.factor = INFINITY, "operand 0: factor must be finite");
+  MUST_REFUSE_WITH(
+      x.hadamard = 48,
+      "posenc1_rotate: operand 0: the block of a Hadamard transform must be a power of "
+      "two, at most 4096, that divides head_dim 128, got 48");
+  MUST_REFUSE_WITH(x.from_hadamard = 256, "that divides head_dim 128, got 256");
+  MUST_REFUSE_WITH(x.rounding = 32, "rounding must be a sum of points");
+  MUST_REFUSE_WITH(x.rounding = 1, "to POSENC1_F16 or POSENC1_BF16, got 1 to format 0");
+  MUST_REFUSE_WITH(x.first_dim = DIM - 2 * PAIRS + 1, "must lie within the head");
+  MUST_REFUSE_WITH(r.pairs = 1, "pairs must be positive, and the maker's");
+  MUST_REFUSE_WITH(r.pairs = DIM; r.maker = NULL, "must lie within the head");
+  MUST_REFUSE_WITH(r.cos_sin = NULL, "cos_sin must not be null");
+  posenc1_operand two[2] = {good, good};
+  two[1].layout = POSENC1_UNROTATED;
+  MUST_REFUSE(posenc1_rotate(&good_rows, two, 2, 0, 1),
+              "heads that one operand writes must not overlap those of another");
+  two[1].to.slots = twice;
+  MUST_REFUSE(posenc1_rotate(&good_rows, two, 2, 0, 1),
+              "operand 1.to: a slot must be written once");
   size_t bytes;
-  MUST_REFUSE(posenc1_format_bytes(POSENC1_FORMAT_Q8_0, 40, &bytes, &bytes),
+  MUST_REFUSE(posenc1_format_bytes(POSENC1_Q8_0, 40, &bytes, &bytes),
               "q8_0: head_dim must be a multiple of 32, got 40");
   MUST(memcmp(&memory, &before, sizeof memory) == 0);
 
   /* Keys and values of a page side by side do not overlap. */
-  posenc1_step side = good;
-  side.keys.to_cache.format = POSENC1_FORMAT_E4M3;
-  side.keys.to_cache.page_stride = 2 * PAGE * HEADS * DIM;
-  side.values = side.keys;
-  side.values.to_cache.data = memory.codes + PAGE * HEADS * DIM;
-  MUST_WORK(posenc1_write_step(&side, 0, 1));
-  side.values.to_cache.data = memory.codes + PAGE * HEADS * DIM - 1;
-  MUST_REFUSE(posenc1_write_step(&side, 0, 1), "must not overlap");
+  two[0].to.format = POSENC1_E4M3, two[0].to.page_stride = 2 * PAGE * HEADS * DIM;
+  two[1].to = two[0].to, two[1].to.data = codes + PAGE * HEADS * DIM;
+  MUST_WORK(posenc1_rotate(&good_rows, two, 2, 0, 1));
+  two[1].to.data = codes + PAGE * HEADS * DIM - 1;
+  MUST_REFUSE(posenc1_rotate(&good_rows, two, 2, 0, 1), "must not overlap");
 }
 
 void test_step(void) {
@@ -687,6 +715,7 @@ void test_step(void) {
   test_formats();
   test_keys(maker, rows, inv_freq);
   test_ways(maker, rows);
+  test_batches(maker, rows);
   test_hadamard();
   test_refusals(maker, rows);
   posenc1_row_maker_destroy(maker);

@@ -164,7 +164,8 @@ TEST(distance_remapped, rotates_near_at_the_tokens_positions_and_far_where_the_m
   std::vector<std::int64_t> const positions{0, 7, 100, -3};
   auto const distances = self_extend(20, 8);
   auto const expect = [&](auto const& encoding) {
-    auto const prepared = encoding.template prepare<float>(positions);
+    auto const prepared = encoding.inner().template prepare<float>(positions);
+    auto const far = encoding.far().template prepare<float>(positions);
     auto const x = numbers::random<float>(4 * 16);
     auto const encoded = [&](auto const& encode) {
       auto y = x;
@@ -177,21 +178,21 @@ TEST(distance_remapped, rotates_near_at_the_tokens_positions_and_far_where_the_m
     auto const near = rotated(cos_sin_rows<float>(f, positions));
     EXPECT_EQ(encoded([&](auto const& q) { prepared.encode_queries(q); }), near);
     EXPECT_EQ(encoded([&](auto const& k) { prepared.encode_keys(k); }), near);
-    EXPECT_EQ(encoded([&](auto const& q) { prepared.far().encode_queries(q); }),
+    EXPECT_EQ(encoded([&](auto const& q) { far.encode_queries(q); }),
               rotated(distances.far_query_rows(f, positions)));
-    EXPECT_EQ(encoded([&](auto const& k) { prepared.far().encode_keys(k); }),
+    EXPECT_EQ(encoded([&](auto const& k) { far.encode_keys(k); }),
               rotated(distances.far_key_rows(f, positions)));
     EXPECT_EQ(encoded([&](auto const& d) { prepared.backward_keys(d); }),
               rotated(cos_sin_rows<float>(f, positions).transpose()));
-    EXPECT_EQ(encoded([&](auto const& d) { prepared.far().backward_queries(d); }),
+    EXPECT_EQ(encoded([&](auto const& d) { far.backward_queries(d); }),
               rotated(distances.far_query_rows(f, positions).transpose()));
-    EXPECT_EQ(encoded([&](auto const& d) { prepared.far().backward_keys(d); }),
+    EXPECT_EQ(encoded([&](auto const& d) { far.backward_keys(d); }),
               rotated(distances.far_key_rows(f, positions).transpose()));
-    for (std::int64_t const key : {81, 80}) EXPECT_EQ(encoding.is_near(100, key), key == 81);
+    for (std::int64_t const key : {81, 80})
+      EXPECT_EQ(encoding.distances().is_near(100, key), key == 81);
   };
   expect(self_extend(rope<halves>(f), 20, 8));
   expect(distance_remapped(rope<halves>(f), distances));
-  expect(scheme{scheme{self_extend(rope<halves>(f), 20, 8)}});
 }
 
 TEST(distance_remapped, is_made_of_an_encoding_by_each_rule) {
@@ -204,85 +205,6 @@ TEST(distance_remapped, is_made_of_an_encoding_by_each_rule) {
     EXPECT_EQ(self_extend(rope<halves>(f), 20, 8).distances().distance(299, key),
               self_extend(20, 8).distance(299, key));
   }
-}
-
-/// With others around it.
-auto together(distance_remapped<rope<halves>> const& encoding) {
-  return scheme{alibi(4), scheme{encoding}, soft_cap(2)};
-}
-
-/// Of two kv heads and 150 tokens, which are more than a block has.
-random_heads<double> random_tokens(std::size_t queries) {
-  return random_heads<double>({queries, 150, 4, 2, 8, 3});
-}
-
-TEST(distance_remapped, is_the_same_in_blocks_as_in_the_reference) {
-  auto const expect = [](auto const& encoding, attention_options const& options = {}) {
-    for (std::size_t const queries : {150u, 3u, 1u}) {
-      auto const x = random_tokens(queries);
-      auto const actual = attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
-      auto const expected =
-          reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
-      for (std::size_t i = 0; i < expected.size(); ++i)
-        ASSERT_NEAR(actual[i], expected[i], 0x1p-40) << queries << " queries, " << i;
-    }
-  };
-  auto const extended = self_extend(rope<halves>(geometric(8, 1e4)), 16, 4);
-  expect(extended);
-  expect(extended, {.mask = mask::full});
-  expect(together(extended));
-  expect(together(extended), {.mask = mask::causal & mask::sliding_window(40)});
-}
-
-TEST(distance_remapped, has_the_gradients_of_finite_differences) {
-  auto const encoding = together(self_extend(rope<halves>(geometric(8, 1e4)), 10, 3));
-  auto x = random_tokens(20);
-  auto const d_outputs = numbers::random<double>(20 * 4 * 3, 4);
-  auto const loss = [&] {
-    auto const y = attention(x.q_view(), x.k_view(), x.v_view(), encoding).outputs;
-    return std::inner_product(y.begin(), y.end(), d_outputs.begin(), 0.0);
-  };
-  auto const d = attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding,
-                                    attention(x.q_view(), x.k_view(), x.v_view(), encoding),
-                                    heads_view<double const>(d_outputs.data(), {20, 4, 3}));
-  // Along random directions of length 1, which every number has a part in.
-  auto const expect = [&](std::vector<double>& input, std::vector<double> const& gradient) {
-    constexpr double h = 1e-5;  // off by h^2 and by 2^-52 / h
-    auto const origin = input;
-    for (std::uint64_t seed = 10; seed < 18; ++seed) {
-      auto direction = numbers::random<double>(input.size(), seed);
-      auto const length =
-          std::sqrt(std::inner_product(direction.begin(), direction.end(), direction.begin(), 0.0));
-      auto const loss_at = [&](double step) {
-        for (std::size_t i = 0; i < input.size(); ++i)
-          input[i] = origin[i] + step / length * direction[i];
-        return loss();
-      };
-      auto const slope =
-          std::inner_product(direction.begin(), direction.end(), gradient.begin(), 0.0) / length;
-      EXPECT_NEAR(slope, (loss_at(h) - loss_at(-h)) / (2 * h), 1e-9) << seed;
-    }
-    input = origin;
-  };
-  expect(x.q, d.q);
-  expect(x.k, d.k);
-  expect(x.v, d.v);
-}
-
-TEST(distance_remapped, obeys_the_laws_of_its_site_where_it_is_near) {
-  laws::obey("rerope", distance_remapped(rope<halves>(geometric(64, 1e4)), rerope(9)), 64);
-}
-
-TEST(distance_remapped, needs_keys_as_they_are) {
-  auto const x = random_tokens(3);
-  EXPECT_EQ(message_of([&] {
-              attention(x.q_view(), x.k_view(), x.v_view(),
-                        rerope(rope<halves>(geometric(8, 1e4)), 5), {.keys_are_encoded = true});
-            }),
-            "posenc: attention: keys must not be encoded already for an encoding that takes scores "
-            "near and far");
-  EXPECT_EQ(message_of([] { self_extend(rope<halves>(geometric(8, 1e4)), 4, 0); }),
-            "posenc: self_extend: group must be positive, got 0");
 }
 
 TEST(distance_remapping, far_distances_need_not_fit_int64) {

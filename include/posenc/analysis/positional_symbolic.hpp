@@ -66,10 +66,9 @@ struct exchange_mean {
 /// keys stay in their places. Pairs with a hidden key, or with weights of 0 in T, do not count. Of
 /// the pairs (0, 1), (0, 2) ... (1, 2) ... the last of each of `exchanges` equal parts are
 /// exchanged. Error: that of weights in T. Time: an attention over encoded keys per exchange,
-/// queries * heads * keys * head_dim products; the two keys alone are encoded again, or all where
-/// an encoding widens heads or has scores near and far. Memory: scores and weights twice. Throws
-/// std::invalid_argument unless exchanges and temperature are positive, keys are not encoded, and a
-/// query sees two keys with weight; and what attention throws.
+/// queries * heads * keys * head_dim products; the two keys alone are encoded again. Memory: scores
+/// and weights twice. Throws std::invalid_argument unless exchanges and temperature are positive,
+/// keys are not encoded, and a query sees two keys with weight; and what attention throws.
 template <class T, class Encoding>
 std::vector<positional_symbolic_score> positional_symbolic(
     heads_view<T> const& q, heads_view<T> const& k, Encoding const& encoding,
@@ -80,8 +79,7 @@ std::vector<positional_symbolic_score> positional_symbolic(
   detail::require(!options.keys_are_encoded, "positional_symbolic: keys must not be encoded");
   auto const given = detail::checked_arguments<real>("positional_symbolic", encoding, q.shape(),
                                                      k.shape(), k.shape(), options);
-  constexpr bool encodes_alone = acts_on_queries_and_keys<Encoding> &&
-                                 !changes_head_dim<Encoding> && !scores_near_and_far<Encoding>;
+  constexpr bool encodes_alone = acts_on_queries_and_keys<Encoding>;
   std::vector<std::int64_t> counted;
   token_positions const at_queries(given.query_positions.listed(counted)),
       at_keys(given.key_positions.listed(counted));

@@ -109,8 +109,7 @@ struct counted_positions {
 /// The shapes of q, k and v and the options, with every default filled in. Views the positions.
 struct attention_arguments {
   std::size_t queries, keys, heads, kv_heads;
-  std::size_t head_dim;     ///< of queries and keys as they are given
-  std::size_t product_dim;  ///< of queries and keys as encoded
+  std::size_t head_dim;  ///< of queries and keys
   std::size_t value_dim;
   std::size_t group;  ///< heads that share a kv head
   double scale;
@@ -172,10 +171,7 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
                                       std::optional<double> scaled, attention_positions const& at) {
   auto const queries = q.tokens, keys = k.tokens;
   auto const asked = asked_of(function, encoding, options);
-  auto product_dim = q.head_dim;
-  if constexpr (changes_head_dim<Encoding>) product_dim = encoding.encoded_dim(q.head_dim);
-  auto const key_dim = at.keys_are_encoded ? product_dim : q.head_dim;
-  require(k.head_dim == key_dim, function, ": keys must have the queries' head_dim ", key_dim,
+  require(k.head_dim == q.head_dim, function, ": keys must have the queries' head_dim ", q.head_dim,
           ", got ", k.head_dim);
   require(v.tokens == keys && v.heads == k.heads, function,
           ": values must have the keys' [tokens][heads], [", keys, "][", k.heads, "], got [",
@@ -191,10 +187,6 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
                          : asked.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)));
   require(is_finite(static_cast<double>(static_cast<T>(scale))), function,
           ": scale must be finite, got ", scale);
-  require(!(changes_head_dim<Encoding> && scaled), function,
-          ": queries must not be encoded already for an encoding that changes head_dim");
-  require(!(scores_near_and_far<Encoding> && (at.keys_are_encoded || scaled)), function,
-          ": keys must not be encoded already for an encoding that takes scores near and far");
   check_shapes(function, encoding, q, k);
   auto const check_side = [&](char const* what, heads_view<float const> const& side,
                               std::size_t tokens) {
@@ -220,7 +212,6 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
                          q.heads,
                          k.heads,
                          q.head_dim,
-                         product_dim,
                          v.head_dim,
                          q.heads / k.heads,
                          scale,

@@ -37,16 +37,15 @@ struct attention_gradients {
 template <std::floating_point T>
 struct gradients_workspace {
   attention_gradients<T> result;                             ///< of the last call
-  attention_gradients<T> far;                                ///< through far scores
   std::vector<std::byte> blocks;                             ///< scratch memory, as what follows
   std::vector<T> keys, values, exponentials, scores_before;  ///< scratch memory
-  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries, d_far_scores;  ///< the same
+  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;  ///< the same
 };
 
 namespace detail {
 
 /// The blocks of one call in reverse. Gradients of encoded queries and keys come out as those of q
-/// and k; of far scores, apart.
+/// and k.
 template <std::floating_point T, class Encoding>
 struct backward_blocks {
   using through = lets_through<Encoding>;
@@ -63,7 +62,7 @@ struct backward_blocks {
 
   /// k and v: as to_read makes them.
   void add_all(auto const& q, auto const& k, auto const& v, auto const& d_outputs) {
-    memory.keys.resize(given.keys * given.product_dim);
+    memory.keys.resize(given.keys * given.head_dim);
     memory.values.resize(given.keys * given.value_dim), memory.exponentials.resize(given.keys);
     auto const each = scores.sizes().queries;
     for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
@@ -88,17 +87,7 @@ struct backward_blocks {
             heads_view<T>(memory.result.v.data(), v.shape()).slice_heads(kv_head, 1), scores.data(),
             memory.d_outputs.data(), block);
         if constexpr (!through::as_biases) through_scores(keys);
-        if constexpr (scores_near_and_far<Encoding>) {
-          memory.d_far_scores.assign(block.rows() * block.seen(), T{0});
-          scores.for_each_far([&](std::size_t at, std::size_t) {
-            std::swap(memory.d_scores[at], memory.d_far_scores[at]);
-          });
-          tile_panels<T> far_keys(scores.far_keys());
-          through_products(memory.d_far_scores, scores.far_queries(), far_keys, kv_head,
-                           memory.far);
-        }
-        through_products(memory.d_scores, scores.encoded_queries(), summed_keys, kv_head,
-                         memory.result);
+        through_products(summed_keys, kv_head);
       }
     }
   }
@@ -153,12 +142,14 @@ struct backward_blocks {
   }
 
   /// From scores to encoded queries and keys.
-  void through_products(std::vector<T> const& d_scores, T const* queries, tile_panels<T>& keys,
-                        std::size_t kv_head, attention_gradients<T>& d) {
+  void through_products(tile_panels<T>& keys, std::size_t kv_head) {
     auto const& block = scores.shape();
+    auto const& d_scores = memory.d_scores;
+    auto& d = memory.result;
     auto const dims = given.head_dim;
     heads_view<T> const d_keys(d.k.data(), {given.keys, given.kv_heads, dims});
-    add_transposed_product<T>(d_keys.slice_heads(kv_head, 1), d_scores.data(), queries, block);
+    add_transposed_product<T>(d_keys.slice_heads(kv_head, 1), d_scores.data(),
+                              scores.encoded_queries(), block);
     memory.d_queries.assign(block.rows() * dims, T{0});
     multiply_outputs(memory.d_queries.data(), d_scores.data(), keys, block);
     finish_outputs<T>(memory.d_queries.data(), d_scores.data(), keys.head(), block, nullptr);
@@ -166,7 +157,7 @@ struct backward_blocks {
       auto const row = scores[i];
       auto* const to = d.q.data() + (row.query * given.heads + row.head) * dims;
       std::copy_n(memory.d_queries.data() + i * dims, dims, to);
-      if (through::as_biases || &d == &memory.far) continue;
+      if (through::as_biases) continue;
       for (std::size_t j = 0; j < dims; ++j) to[j] += memory.d_encoded_queries[i * dims + j];
     }
   }

@@ -139,11 +139,12 @@ template <class Barrier, class Calls>
 void attend(worker<Barrier> const& self, Calls const& calls, std::span<std::byte> memory) {
   detail::shared_memory const shared(detail::calls_of(calls), self.count(), memory.data());
   bool const fits = memory.size() >= shared.bytes();
-  if (fits) shared.mark(self.index());
+  auto const hash = shared.hash_of_arguments();
+  if (fits) shared.mark(self.index(), hash);
   if (fits && self.index() == 0) shared.begin();
   self.wait();
   detail::require_memory(shared.bytes(), memory.size());
-  bool const agree = shared.all_agree();
+  bool const agree = shared.all_agree_on(hash);
   if (!agree) shared.unmark(self.index());
   detail::require(agree, "attend: workers must be ", self.count(),
                   ", with indices of their own and equal arguments, got others");

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/argument_hash.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/detail/few_products.hpp"
 #include "posenc/attention/detail/key_parts.hpp"
@@ -110,6 +112,23 @@ class checked_call {
     return step_ == nullptr ? *own_step_ : *step_;
   }
   std::size_t rows() const noexcept { return given_.queries * given_.heads; }
+  /// Of all that workers which share the call must have alike: shapes, scale, mask, positions, what
+  /// is recorded, and the encoding's numbers where it has a hash. Addresses may differ.
+  std::uint64_t hash() const noexcept {
+    argument_hash all;
+    for (auto const n : {given_.queries, given_.keys, given_.heads, given_.kv_heads,
+                         given_.head_dim, given_.value_dim, records_.log_sum_exp.size(),
+                         records_.scores.size(), records_.weights.size()})
+      all.add(std::uint64_t{n});
+    all.add(given_.scale), all.add(given_.mask.hash());
+    for (position_list const* const at : {&given_.query_positions, &given_.key_positions}) {
+      if (at->size() == 0) continue;
+      all.add(static_cast<std::uint64_t>((*at)[0]));
+      all.add(static_cast<std::uint64_t>((*at)[at->size() - 1]));
+    }
+    if constexpr (has_hash<Encoding>) all.add(encoding_.hash());
+    return all.value();
+  }
   /// Of how many ranges rows are kept until all are done.
   std::size_t ranges_kept() const noexcept { return work_.ranges > 1 ? work_.ranges : 0; }
   missing_tokens missing() const noexcept {
@@ -152,7 +171,7 @@ class checked_call {
   bool reads_in_place() const noexcept {
     auto const most =
         std::min(most_rows_in_place<number>(keys_), most_rows_in_place<number>(values_));
-    return reads_keys<Encoding>(given_) && !changes_head_dim<Encoding> &&
+    return reads_keys<Encoding>(given_) &&
            given_.queries * given_.group <=
                (given_.mask.is_packed() ? std::min<std::size_t>(most, 8) : most);
   }

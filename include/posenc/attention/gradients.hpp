@@ -72,15 +72,11 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                   "attention_backward: forward must have ", queries * heads * value_dim,
                   " outputs and ", queries * heads, " log_sum_exp, got ", forward.outputs.size(),
                   " and ", forward.log_sum_exp.size());
-  auto const begin = [&](attention_gradients<T>& all) {
-    all.q.assign(queries * heads * given.head_dim, T{0});
-    all.k.assign(given.keys * given.kv_heads * given.head_dim, T{0});
-    all.v.assign(given.keys * given.kv_heads * value_dim, T{0});
-  };
   auto& result = workspace.result;
-  begin(result);
+  result.q.assign(queries * heads * given.head_dim, T{0});
+  result.k.assign(given.keys * given.kv_heads * given.head_dim, T{0});
+  result.v.assign(given.keys * given.kv_heads * value_dim, T{0});
   if (queries == 0 || given.keys == 0) return result;
-  if constexpr (scores_near_and_far<Encoding>) begin(workspace.far);
   detail::prepared_sites<T, Encoding> const step(
       encoding, given.query_positions, given.key_positions, options.keys_are_encoded, false);
   using blocks = detail::backward_blocks<T, Encoding>;
@@ -95,19 +91,10 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
 
   // (2) queries and keys
   if constexpr (acts_on_queries_and_keys<Encoding>) {
-    auto const pull_back = [&](auto& all, auto const& prepared) {
-      detail::backward_queries(prepared(step.of_queries()), heads_view<T>(all.q.data(), q.shape()),
-                               step.first_query(), 0);
-      if (given.keys_are_encoded) return;
-      detail::backward_keys(prepared(step.of_keys()), heads_view<T>(all.k.data(), k.shape()), 0, 0);
-    };
-    pull_back(result, std::identity());
-    if constexpr (scores_near_and_far<Encoding>) {
-      auto const far = [](auto const& near) -> auto const& { return near.far(); };
-      pull_back(workspace.far, far);
-      std::ranges::transform(result.q, workspace.far.q, result.q.begin(), std::plus());
-      std::ranges::transform(result.k, workspace.far.k, result.k.begin(), std::plus());
-    }
+    detail::backward_queries(step.of_queries(), heads_view<T>(result.q.data(), q.shape()),
+                             step.first_query(), 0);
+    if (!given.keys_are_encoded)
+      detail::backward_keys(step.of_keys(), heads_view<T>(result.k.data(), keys.shape()), 0, 0);
   }
   return result;
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/attention/detail/argument_hash.hpp"
 #include "posenc/attention/given_mask.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
@@ -31,6 +32,7 @@ struct position_interval {
 ///     mask::causal & mask::chunked(8192)          Llama 4: the keys of the query's own chunk
 ///     mask::causal & mask::packed({3, 4})         packed sequences, which see only themselves
 ///     mask::window(2, 1)                          FlashAttention's (2, 1): 2 behind, 1 ahead
+///     mask::farther_than(2)                       what mask::window(2, mask::any) leaves out
 ///     mask::given(cells)                          a tree of drafts, a prefix, ggml's KQ mask
 ///     mask::given(cells) & mask::causal           ONNX's attn_mask with is_causal
 ///     mask::given(cells) & mask::window(511, mask::any)    Gemma 3: an image sees both ways
@@ -59,6 +61,13 @@ class mask {
   static mask sliding_window(std::int64_t size) {
     detail::require(size > 0, "mask: the size of a sliding window must be positive, got ", size);
     return mask(size - 1, size - 1);
+  }
+
+  /// Keys more than `distance` behind the query, and none other: window(distance, any) has those
+  /// that this leaves out. Throws std::invalid_argument if distance is negative.
+  static mask farther_than(std::int64_t distance) {
+    detail::require(distance >= 0, "mask: the distance must not be negative, got ", distance);
+    return mask(any, -1 - distance);
   }
 
   /// Keys whose positions have the same floor(position / size) as the query's. Throws
@@ -105,6 +114,18 @@ class mask {
 
   /// Made of the same parts in the same order.
   friend bool operator==(mask const&, mask const&) = default;
+
+  /// Of its parts, for workers that compare what they are given: of cells, of all but their
+  /// address.
+  std::uint64_t hash() const noexcept {
+    detail::argument_hash all;
+    all.add(static_cast<std::uint64_t>(behind_)), all.add(static_cast<std::uint64_t>(ahead_));
+    for (auto const size : chunks_ ? std::span(*chunks_) : std::span<std::int64_t const>{})
+      all.add(static_cast<std::uint64_t>(size));
+    all.add(std::uint64_t{is_packed() ? packing_->keys.size() : 0});
+    all.add(given_ ? given_->hash() : std::uint64_t{0});
+    return all.value();
+  }
 
   /// Throws std::invalid_argument unless the lengths of packed sequences, if any, sum to the
   /// numbers of queries and keys. Given cells have a check of their own.
@@ -197,8 +218,10 @@ class mask {
   static position_interval around(std::int64_t query, std::int64_t behind,
                                   std::int64_t ahead) noexcept {
     using limits = std::numeric_limits<std::int64_t>;
+    if (ahead < 0 && query < limits::min() - ahead) return {limits::max(), limits::min()};  // none
     return {behind == any || query < limits::min() + behind ? limits::min() : query - behind,
-            ahead == any || query > limits::max() - ahead ? limits::max() : query + ahead};
+            ahead == any || (ahead > 0 && query > limits::max() - ahead) ? limits::max()
+                                                                         : query + ahead};
   }
 
   static std::vector<std::size_t> bounds_of(std::span<std::size_t const> lengths) {
@@ -213,7 +236,8 @@ class mask {
     return bounds;
   }
 
-  std::int64_t behind_, ahead_;  // largest distances to keys before the query, and after it
+  // Largest distances to keys before the query, and after it: negative if the keys are before it.
+  std::int64_t behind_, ahead_;
   std::optional<std::vector<std::int64_t>> chunks_;  // in optional, for constinit by g++ 11
   std::optional<packing> packing_;
   std::optional<given_mask> given_;

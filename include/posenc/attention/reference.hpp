@@ -34,7 +34,7 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
   auto const in = detail::checked_arguments<double>("reference_attention", encoding, q.shape(),
                                                     k.shape(), v.shape(), options);
   auto const rows = in.queries * in.heads;
-  std::vector<double> queries, keys, of_far_queries, of_far_keys, scores(in.keys);
+  std::vector<double> queries, keys, scores(in.keys);
   std::vector<std::int64_t> counted_queries, counted_keys;
   auto const query_positions = in.query_positions.listed(counted_queries),
              key_positions = in.key_positions.listed(counted_keys);
@@ -45,31 +45,13 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
   if (options.keep_scores) result.scores.assign(rows * in.keys, detail::negative_infinity<double>);
   if (options.keep_weights) result.weights.resize(rows * in.keys);
   auto q_rows = detail::copied<double>(queries, q), k_rows = detail::copied<double>(keys, k);
-  auto q_far = q_rows, k_far = k_rows;
 
   // (2) queries and keys: R_t q_t, R_s k_s
   if constexpr (acts_on_queries_and_keys<Encoding>) {
     auto const of_queries = encoding.template prepare<double>(query_positions);
     auto const of_keys = encoding.template prepare<double>(key_positions);
-    if constexpr (changes_head_dim<Encoding>) {
-      of_far_queries.resize(in.queries * in.heads * in.product_dim);
-      q_rows = {of_far_queries.data(), {in.queries, in.heads, in.product_dim}};
-      of_queries.encode_queries(heads_view<double const>(q_far), q_rows, 0, 0);
-      if (!options.keys_are_encoded) {
-        of_far_keys.resize(in.keys * in.kv_heads * in.product_dim);
-        k_rows = {of_far_keys.data(), {in.keys, in.kv_heads, in.product_dim}};
-        of_keys.encode_keys(heads_view<double const>(k_far), k_rows, 0, 0);
-      }
-    } else {
-      if constexpr (scores_near_and_far<Encoding>) {
-        q_far = detail::copied<double>(of_far_queries, q_rows);
-        k_far = detail::copied<double>(of_far_keys, k_rows);
-        detail::encode_queries(of_queries.far(), q_far, 0, 0);
-        detail::encode_keys(of_keys.far(), k_far, 0, 0);
-      }
-      detail::encode_queries(of_queries, q_rows, 0, 0);
-      if (!options.keys_are_encoded) detail::encode_keys(of_keys, k_rows, 0, 0);
-    }
+    detail::encode_queries(of_queries, q_rows, 0, 0);
+    if (!options.keys_are_encoded) detail::encode_keys(of_keys, k_rows, 0, 0);
   }
 
   for (std::size_t i = 0; i < rows; ++i) {
@@ -79,13 +61,8 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
 
     // (3) scores: scale <q_t, k_s> + b(t, s); then the mask, with what is given cell by cell
     for (std::size_t s = 0; s < in.keys; ++s) {
-      std::span<double const> of_query = query, of_key = k_rows(s, kv_head);
-      if constexpr (scores_near_and_far<Encoding>) {
-        if (!encoding.is_near(query_positions[t], key_positions[s]))
-          of_query = q_far(t, head), of_key = k_far(s, kv_head);
-      }
-      scores[s] =
-          in.scale * std::inner_product(of_query.begin(), of_query.end(), of_key.begin(), 0.0);
+      auto const key = k_rows(s, kv_head);
+      scores[s] = in.scale * std::inner_product(query.begin(), query.end(), key.begin(), 0.0);
     }
     if constexpr (acts_on_scores<Encoding>)
       adjust_scores(encoding, detail::row_with_sides<double>(in, std::span<double>(scores), query,

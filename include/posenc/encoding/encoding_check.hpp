@@ -1,4 +1,8 @@
 // A function that its site cannot call is a compile error of one sentence, with its signature.
+//
+// A class that is final, and a class that wraps encodings, are checked less: neither private
+// functions, nor several of one name, nor a template that needs more than one type are seen. A class
+// whose destructor alone is final is not taken.
 #pragma once
 
 #include <type_traits>
@@ -63,12 +67,12 @@ POSENC_MEMBER(is_pointwise, (has_adjust_scores<E> || wraps_encodings<E>) &&
 /// Compiles for what prepare<T> may return.
 template <class P, class T>
 struct prepared_check {
-  static constexpr bool encodes = encodes_queries<P, T>, widens = encodes_to_another_width<P, T>,
+  static constexpr bool encodes = encodes_queries<P, T>,
                         pulls_back = has_backward_queries<P> || has_backward_keys<P>;
-  static_assert(encodes || widens,
+  static_assert(encodes,
                 "posenc: what prepare returns must have encode_queries: void "
                 "encode_queries(heads_view<T> q, std::size_t first_token) const");
-  static_assert(encodes_keys<P, T> || !encodes || widens,
+  static_assert(encodes_keys<P, T> || !encodes,
                 "posenc: what prepare returns must have encode_keys: void "
                 "encode_keys(heads_view<T> k, std::size_t first_token) const");
   static_assert(!pulls_back || pulls_back_queries<P, T>,
@@ -109,12 +113,6 @@ struct check_of {
                 "positions) const, for T = float and T = double, which returns what has "
                 "encode_queries and encode_keys");
   static_assert(prepares_rightly<E>);
-  static_assert(!prepares_another_width<E, float> || changes_head_dim<E>,
-                "posenc: encoded_dim must be: std::size_t encoded_dim(std::size_t head_dim) const, "
-                "beside a prepare that encodes to another width");
-  static_assert(!(requires { &E::is_near; } || prepares_far<E, float>) || scores_near_and_far<E>,
-                "posenc: is_near must be: bool is_near(std::int64_t query_position, std::int64_t "
-                "key_position) const, beside far of what prepare returns");
   POSENC_MUST_BE(bias, "double bias(std::size_t head, std::int64_t distance) const, or double "
                        "bias(std::size_t head, std::int64_t query_position, std::int64_t "
                        "key_position) const");

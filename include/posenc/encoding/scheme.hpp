@@ -28,10 +28,10 @@ void require_heads(char const* function, [[maybe_unused]] E const& e,
             e.heads());
   } else if constexpr (requires { e.require_heads(function, count, kv_count); }) {
     e.require_heads(function, count, kv_count);
-  } else if constexpr (requires { e.require_heads(function, count); }) {
+  } else if constexpr (refuses_heads<E>) {
     e.require_heads(function, count);
   }
-  if constexpr (requires { e.kv_heads(); })
+  if constexpr (knows_kv_heads<E>)
     require(kv_count == 0 || kv_count == e.kv_heads(), function, ": the encoding must have ",
             kv_count, " kv heads, got ", e.kv_heads());
 }
@@ -138,12 +138,7 @@ template <class... Encodings>
 class scheme {
   static_assert((detail::encoding_check<Encodings>::passed && ...));
   static constexpr bool encodes = (acts_on_queries_and_keys<Encodings> || ...),
-                        widens = (changes_head_dim<Encodings> || ...),
-                        splits = (scores_near_and_far<Encodings> || ...),
                         adjusts = (acts_on_scores<Encodings> || ...);
-  static_assert(!(widens || splits) || (0 + ... + acts_on_queries_and_keys<Encodings>) == 1,
-                "posenc: an encoding that changes head_dim, or takes scores near and far, must be "
-                "the only one of a scheme that acts on queries and keys");
 
  public:
   static constexpr bool wraps_encodings = true;  ///< it has functions where they have
@@ -180,22 +175,7 @@ class scheme {
     };
     auto prepared =
         std::apply([&](auto const&... e) { return std::tuple_cat(by_one(e)...); }, encodings_);
-    if constexpr (widens || splits) {
-      return std::get<0>(std::move(prepared));
-    } else {
-      return detail::prepared_scheme(std::move(prepared));
-    }
-  }
-  /// Site 2, see changes_head_dim.
-  std::size_t encoded_dim(std::size_t head_dim) const requires(widens) {
-    for_each([&](changes_head_dim auto const& e) { head_dim = e.encoded_dim(head_dim); });
-    return head_dim;
-  }
-  /// Site 2, see scores_near_and_far.
-  bool is_near(std::int64_t query, std::int64_t key) const requires(splits) {
-    bool near = true;
-    for_each([&](scores_near_and_far auto const& e) { near = e.is_near(query, key); });
-    return near;
+    return detail::prepared_scheme(std::move(prepared));
   }
   /// Site 3, see acts_on_scores.
   template <class T>

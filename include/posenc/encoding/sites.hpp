@@ -26,7 +26,12 @@ namespace posenc { inline namespace POSENC_TARGET {
 
 // clang-format off
 
+// What attention asks of an encoding every day. A type with one of these is an encoding; others are
+// not asked.
+
 /// (1) Adds p_t to the embeddings x, [tokens][1][dim]; several heads get the same p_t each.
+///
+///     e.embed(x, positions)
 template <class E>
 concept acts_on_embeddings = detail::embeds<E, float> && detail::embeds<E, double>;
 
@@ -43,53 +48,43 @@ template <class E>
 concept acts_on_queries_and_keys =
     detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
-/// (2) What is prepared also takes gradients d, [tokens][heads][head_dim], to J^T d, in place. J is
-/// the matrix of encode_queries or encode_keys, which are linear.
+/// (3) Adds a bias, which depends on positions alone, to each score of the head, before the mask. A
+/// rule that looks at scores or at the query changes a row of scores in place instead, for float
+/// and for double. Attention calls that, if an encoding has both.
 ///
-///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
-///     prepared.backward_keys(d, first_token);
+///     e.bias(head, query_position - key_position)           adds_bias_by_distance
+///     e.bias(head, query_position, key_position)            adds_bias_by_positions
+///     e.adjust_scores(row)                                  score_row<T>
 template <class E>
-concept pulls_back_queries_and_keys =
-    acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
-    detail::pulls_back<detail::prepared_t<E, double>, double>;
+concept acts_on_scores = detail::has_bias_by_distance<E> || detail::has_bias_by_positions<E> ||
+                         detail::adjusts_scores<E>;
 
-/// (2) Encodes to heads of another width, encoded_dim(head_dim), out of place. Attention's scale
-/// stays that of head_dim. In a scheme no other may act on queries and keys.
+/// (4) Returns beta for a row, from the statistics of its masked scores: softmax(beta * row).
 ///
-///     prepared.encode_queries(q, to, first_token, first_head);     from heads_view<T const>
-///     prepared.encode_keys(k, to, first_token, first_head);
+///     e.inverse_temperature(row)
 template <class E>
-concept changes_head_dim =
-    acts_on_queries_and_keys<E> && detail::prepares_another_width<E, float> &&
-    requires(E const& e, std::size_t dim) { { e.encoded_dim(dim) } -> std::same_as<std::size_t>; };
+concept acts_on_softmax = requires(E const& e, row_statistics const& row) {
+  { e.inverse_temperature(row) } -> std::convertible_to<double>;
+};
 
-/// (2) Takes each score from one of two encodings of the same queries and keys, by their positions:
-/// e.is_near(query_position, key_position). What it prepares encodes for near scores, and
-/// prepared.far() for far ones. In a scheme no other may act on queries and keys.
+/// (4) Returns the head's sink logit: exp(sink) is added to the softmax denominator.
+///
+///     e.sink(head)
 template <class E>
-concept scores_near_and_far =
-    acts_on_queries_and_keys<E> && !changes_head_dim<E> && detail::prepares_far<E, float> &&
-    detail::prepares_far<E, double> &&
-    requires(E const& e, std::int64_t t) { { e.is_near(t, t) } -> std::same_as<bool>; };
+concept adds_sink =
+    requires(E const& e, std::size_t head) { { e.sink(head) } -> std::convertible_to<double>; };
+
+// Rare from here on.
+
+// How an encoding acts on scores, so that attention need not compute whole rows.
 
 /// (3) A bias by distance, query position - key position: bias(head, distance).
 template <class E>
-concept adds_bias_by_distance = requires(E const& e, std::size_t head, std::int64_t distance) {
-  { e.bias(head, distance) } -> std::convertible_to<double>;
-};
+concept adds_bias_by_distance = detail::has_bias_by_distance<E>;
 
 /// (3) A bias by positions: bias(head, query_position, key_position).
 template <class E>
-concept adds_bias_by_positions = requires(E const& e, std::size_t head, std::int64_t position) {
-  { e.bias(head, position, position) } -> std::convertible_to<double>;
-};
-
-/// (3) Adds a bias, which depends on positions alone, to each score of the head, before the mask. A
-/// rule that looks at scores or at the query changes a row of scores in place instead:
-/// adjust_scores(row), for float and for double. Attention calls that, if an encoding has both.
-template <class E>
-concept acts_on_scores =
-    adds_bias_by_distance<E> || adds_bias_by_positions<E> || detail::adjusts_scores<E>;
+concept adds_bias_by_positions = detail::has_bias_by_positions<E>;
 
 /// (3) Adds a term that depends on neither queries nor scores, so gradients pass unchanged: a bias,
 /// or adjust_scores beside `static constexpr bool is_bias = true`.
@@ -105,26 +100,10 @@ concept adjusts_each_score =
     adds_bias<E> ||
     (acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_pointwise>::value);
 
-/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to gradients of the
-/// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
-/// A gradient of 0 of a key that no other depends on stays 0, whatever its score is, NaN too.
-template <class E>
-concept pulls_back_scores =
-    acts_on_scores<E> && detail::pulls_back_row<E, float> && detail::pulls_back_row<E, double>;
+// What is known only as the program runs: of attention_rules, which says all of these.
 
-/// (4) Returns beta for a row, from the statistics of its masked scores: softmax(beta * row).
-template <class E>
-concept acts_on_softmax = requires(E const& e, row_statistics const& row) {
-  { e.inverse_temperature(row) } -> std::convertible_to<double>;
-};
-
-/// (4) Returns the head's sink logit: exp(sink) is added to the softmax denominator.
-template <class E>
-concept adds_sink =
-    requires(E const& e, std::size_t head) { { e.sink(head) } -> std::convertible_to<double>; };
-
-/// (4) Acts on softmax only where e.changes_temperature() says so, which is known as the program
-/// runs. If it says no, attention computes rows in parts and does not ask for beta.
+/// (4) Acts on softmax only where e.changes_temperature() says so. If it says no, attention
+/// computes rows in parts and does not ask for beta.
 template <class E>
 concept may_act_on_softmax =
     acts_on_softmax<E> &&
@@ -137,18 +116,59 @@ concept says_what_is_seen = requires(E const& e) { e.asked().sees, e.asked().sca
 
 /// Throws std::invalid_argument, in the name of a function, for queries or keys of a shape that it
 /// cannot serve, or for wrong numbers. It then says what heads() would.
+///
+///     e.check(function, queries, keys)                      heads_shape
 template <class E>
 concept checks_attention = requires(E const& e, heads_shape const& queries_or_keys) {
   e.check("function", queries_or_keys, queries_or_keys);
 };
 
-/// Has a hash of its numbers, by which workers that share a call see whether theirs are equal.
+/// Has a hash of its numbers, e.hash(), by which workers that share a call see whether theirs are
+/// equal.
 template <class E>
 concept has_hash = requires(E const& e) { { e.hash() } -> std::same_as<std::uint64_t>; };
+
+// How many heads an encoding serves.
 
 /// Has parameters for heads() heads; attention must have as many. Without it any number will do.
 template <class E>
 concept knows_heads = requires(E const& e) { { e.heads() } -> std::same_as<std::size_t>; };
+
+/// Has parameters for kv_heads() kv heads.
+template <class E>
+concept knows_kv_heads = requires(E const& e) { { e.kv_heads() } -> std::same_as<std::size_t>; };
+
+/// Without heads(), refuses a number of heads: throws std::invalid_argument in the name of a
+/// function.
+///
+///     e.require_heads(function, count)                      or (function, count, kv_count)
+template <class E>
+concept refuses_heads = requires(E const& e, std::size_t count) {
+  e.require_heads("function", count);
+};
+
+// Backward, for training.
+
+/// (2) What is prepared also takes gradients d, [tokens][heads][head_dim], to J^T d, in place. J is
+/// the matrix of encode_queries or encode_keys, which are linear.
+///
+///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
+///     prepared.backward_keys(d, first_token);
+template <class E>
+concept pulls_back_queries_and_keys =
+    acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
+    detail::pulls_back<detail::prepared_t<E, double>, double>;
+
+/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to gradients of the
+/// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
+/// A gradient of 0 of a key that no other depends on stays 0, whatever its score is, NaN too.
+///
+///     e.backward_scores(row_before, d_scores, d_query)
+template <class E>
+concept pulls_back_scores =
+    acts_on_scores<E> && detail::pulls_back_row<E, float> && detail::pulls_back_row<E, double>;
+
+// What is an encoding at all.
 
 namespace detail {
 
@@ -165,9 +185,7 @@ concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0
 
 /// Acts at one site or at several, or nowhere on purpose. Anything else, and a function that has a
 /// site's name and that the site cannot call, is a compile error of one sentence wherever an
-/// encoding is asked for (encoding/encoding_check.hpp). Of a final class, and of one that wraps
-/// encodings, the check sees neither private functions, nor several of one name, nor a template
-/// that needs more than one type. It takes no class whose destructor alone is final.
+/// encoding is asked for (encoding/encoding_check.hpp).
 template <class E>
 concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
 

@@ -27,7 +27,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 ///
 /// For causal attention: a key after its query is near.
 ///
-///     scheme{self_extend(rope<halves>(f), 1024, 8)}                     an encoding of attention's
+///     attention_near_and_far(q, k, v, self_extend(rope<halves>(f), 1024, 8));     in two calls
 ///
 ///     auto const far = leaky_rerope(2048, 16);                          in a loop of your own
 ///     rotate<halves>(q, q_near, rows);                                  k too
@@ -78,14 +78,6 @@ class distance_remapping {
 
 namespace detail {
 
-/// Encodes at the tokens' own positions; far() at the positions of far scores.
-template <class Prepared>
-struct prepared_near_and_far : Prepared {
-  prepared_apart<Prepared> of_far;
-
-  prepared_apart<Prepared> const& far() const noexcept { return of_far; }
-};
-
 /// Prepares at fractional positions too, as rope does.
 template <class E>
 concept prepares_fractions = acts_on_queries_and_keys<E> &&
@@ -94,10 +86,26 @@ concept prepares_fractions = acts_on_queries_and_keys<E> &&
   { e.template prepare<double>(positions) } -> std::same_as<prepared_t<E, double>>;
 };
 
+/// Encodes queries and keys where maps put them.
+template <class Inner>
+struct at_far_positions {
+  Inner const& inner;
+  distance_remapping const& distances;
+
+  template <class T = float>
+  prepared_apart<prepared_t<Inner, T>> prepare(positions_view positions) const {
+    auto const at = [&](auto const& map) {
+      return inner.template prepare<T>(mapped<double>(positions, map));
+    };
+    return {at([this](auto t) { return distances.far_query(t); }),
+            at([this](auto s) { return distances.far_key(s); })};
+  }
+};
+
 }  // namespace detail
 
-/// Site 2: an encoding, rope for one, at remapped distances. Attention takes both products and
-/// chooses; keys must not be encoded already.
+/// An encoding of site 2, rope for one, at remapped distances: inner() encodes queries and keys of
+/// near scores, and far() those of far ones. attention_near_and_far attends with both.
 template <class Inner>
 class distance_remapped {
   static_assert(detail::prepares_fractions<Inner>,
@@ -109,35 +117,19 @@ class distance_remapped {
   distance_remapped(Inner inner, distance_remapping distances)
       : inner_(std::move(inner)), distances_(std::move(distances)) {}
 
-  Inner const& inner() const noexcept { return inner_; }  ///< the encoding of both kinds of scores
+  Inner const& inner() const noexcept { return inner_; }  ///< of near scores
+  /// Of far scores: an encoding of site 2, which throws as inner does, or a map. Views this.
+  detail::at_far_positions<Inner> far() const noexcept { return {inner_, distances_}; }
   /// Which scores are far, and where they stand.
   distance_remapping const& distances() const noexcept { return distances_; }
-
-  /// Site 2, see scores_near_and_far.
-  bool is_near(std::int64_t query_position, std::int64_t key_position) const noexcept {
-    return distances_.is_near(query_position, key_position);
-  }
-
-  /// Throws as inner does, or a map.
-  template <class T = float>
-  detail::prepared_near_and_far<detail::prepared_t<Inner, T>> prepare(
-      positions_view positions) const {
-    auto const at = [&](auto const& map) {
-      return inner_.template prepare<T>(detail::mapped<double>(positions, map));
-    };
-    return {inner_.template prepare<T>(positions),
-            {at([&](auto t) { return distances_.far_query(t); }),
-             at([&](auto s) { return distances_.far_key(s); })}};
-  }
 
  private:
   Inner inner_;
   distance_remapping distances_;
 };
 
-static_assert(acts_on_queries_and_keys<distance_remapped<rope<halves>>> &&
-              scores_near_and_far<distance_remapped<rope<halves>>> &&
-              pulls_back_queries_and_keys<distance_remapped<rope<halves>>>);
+static_assert(
+    pulls_back_queries_and_keys<decltype(std::declval<distance_remapped<rope<halves>>>().far())>);
 
 /// Every distance from window on is window: min(t - s, w). [Su 2023, kexue.fm/archives/9708] Far
 /// keys are at 0, so they are not rotated. Throws unless window is positive.
@@ -172,7 +164,7 @@ inline distance_remapping self_extend(std::int64_t window, std::int64_t group) {
   return {window, in_groups(window - window / group), in_groups(0)};
 }
 
-/// As encodings of attention, around rope or another that prepares fractional positions.
+/// Around rope or another encoding that prepares fractional positions.
 template <class Inner>
 distance_remapped<Inner> rerope(Inner inner, std::int64_t window) {
   return {std::move(inner), rerope(window)};

@@ -49,8 +49,6 @@ class remapped {
   static_assert(acts_on_queries_and_keys<Inner> ? detail::sites_of<Inner> == 1
                                                 : detail::encoding_check<Inner>::encodes,
                 "posenc: what is remapped must act on queries and keys (site 2), and nowhere else");
-  static_assert(!changes_head_dim<Inner> && !scores_near_and_far<Inner>,
-                "posenc: what is remapped must not change head_dim, nor take scores near and far");
 
  public:
   static constexpr bool wraps_encodings = true;  ///< gradients get through where inner's do

@@ -38,7 +38,7 @@ static size_t size(char const* name, size_t otherwise) {
   return (size_t)real(name, (double)otherwise);
 }
 static bool is(char const* name) { return strcmp(text(name, "0"), "0") != 0; }
-static posenc1_type type_of(char const* name) {
+static posenc1_format type_of(char const* name) {
   return strcmp(name, "f64") == 0    ? POSENC1_F64
          : strcmp(name, "f16") == 0  ? POSENC1_F16
          : strcmp(name, "bf16") == 0 ? POSENC1_BF16
@@ -56,7 +56,7 @@ static void* room(size_t bytes) {
   MUST(memory != NULL);
   return memory;
 }
-static void* numbers(posenc1_type type, size_t count, size_t n) {
+static void* numbers(posenc1_format type, size_t count, size_t n) {
   void* const all = room(count * 8);
   for (size_t i = 0; i < count; ++i) set_number(all, type, i, number_of(i, n));
   return all;
@@ -80,7 +80,7 @@ static posenc1_cells cells(char const* name, size_t n, size_t tokens) {
   char const* const type = text(name, "");
   posenc1_cells c = {.heads = size("mask_heads", 1)};
   for (int i = 0; i < 6; ++i)
-    if (strcmp(type, types[i]) == 0) c.type = (posenc1_cell_type)i;
+    if (strcmp(type, types[i]) == 0) c.type = (posenc1_cell_type)(i + 1);
   if (*type == 0) return c;
   size_t const count = size("queries", 1) * c.heads * tokens, row = (tokens + 7) / 8;
   unsigned char* const bytes = room(count * 8);
@@ -92,7 +92,7 @@ static posenc1_cells cells(char const* name, size_t n, size_t tokens) {
     if (c.type == POSENC1_CELL_BIT && !hidden)
       bytes[i / tokens * row + i % tokens / 8] |= (unsigned char)(1 << i % tokens % 8);
     if (c.type < POSENC1_CELL_F32) continue;
-    posenc1_type const number = type_of(type);
+    posenc1_format const number = type_of(type);
     set_number(bytes, number, i, hidden ? 0 : x);
     float const infinite = -INFINITY;
     uint16_t const half = 0xfc00, bfloat16 = 0xff80; /* -infinity */
@@ -105,38 +105,38 @@ static posenc1_cells cells(char const* name, size_t n, size_t tokens) {
   return c;
 }
 
-static void source(posenc1_heads* heads, posenc1_cache* cache, size_t tokens, size_t dim,
-                   size_t n) {
+static posenc1_heads source(size_t tokens, size_t dim, size_t n) {
   char const* const stored = text("keys", "f32");
   size_t const kv_heads = size("kv_heads", 2), count = tokens * kv_heads * dim;
-  posenc1_format const format =
-      strcmp(stored, "q8_0") == 0            ? POSENC1_FORMAT_Q8_0
-      : strcmp(stored, "q4_0") == 0          ? POSENC1_FORMAT_Q4_0
-      : strcmp(stored, "int4_per_head") == 0 ? POSENC1_FORMAT_INT4_PER_HEAD
-      : strcmp(stored, "int8_per_head") == 0 ? POSENC1_FORMAT_INT8_PER_HEAD
-      : strcmp(stored, "u8_per_head") == 0   ? POSENC1_FORMAT_U8_PER_HEAD
-      : strcmp(stored, "cached_f16") == 0    ? POSENC1_FORMAT_F16
-                                             : POSENC1_FORMAT_F32;
-  if (format == POSENC1_FORMAT_F32) {
-    *heads = (posenc1_heads){.data = numbers(type_of(stored), count, n), .type = type_of(stored)};
-    return;
-  }
+  bool const cached_f16 = strcmp(stored, "cached_f16") == 0;
+  posenc1_format const format = strcmp(stored, "q8_0") == 0            ? POSENC1_Q8_0
+                                : strcmp(stored, "q4_0") == 0          ? POSENC1_Q4_0
+                                : strcmp(stored, "int4_per_head") == 0 ? POSENC1_INT4_PER_HEAD
+                                : strcmp(stored, "int8_per_head") == 0 ? POSENC1_INT8_PER_HEAD
+                                : strcmp(stored, "u8_per_head") == 0   ? POSENC1_U8_PER_HEAD
+                                : cached_f16                           ? POSENC1_F16
+                                                                       : type_of(stored);
+  if (format <= POSENC1_BF16 && !cached_f16)
+    return (posenc1_heads){.data = numbers(format, count, n), .format = format};
   size_t const pages = (tokens + PAGE - 1) / PAGE;
   int64_t* const slots = room(tokens * sizeof *slots);
   for (size_t t = 0; t < tokens; ++t)
     slots[t] = is("slots") && t % 6 == 5 ? -1 : (int64_t)((pages - 1 - t / PAGE) * PAGE + t % PAGE);
-  *cache = (posenc1_cache){.data = room(count * 4 + PAGE * kv_heads * dim * 8),
-                           .format = format,
-                           .slots = slots,
-                           .pages = pages,
-                           .page_tokens = PAGE};
-  posenc1_step const step = {.values = {.from = {.data = numbers(POSENC1_F32, count, n)},
-                                        .to_cache = *cache,
-                                        .heads = kv_heads,
-                                        .head_dim = dim,
-                                        .hadamard = size("hadamard", 0)},
-                             .tokens = tokens};
-  if (tokens != 0) MUST_WORK(posenc1_write_step(&step, 0, 1));
+  posenc1_heads const cache = {.data = room(count * 4 + PAGE * kv_heads * dim * 8),
+                               .format = format,
+                               .slots = slots,
+                               .pages = pages,
+                               .page_tokens = PAGE};
+  posenc1_rows const rows = {.tokens = tokens};
+  posenc1_operand const values = {
+      .from = {.data = numbers(POSENC1_F32, count, n), .format = POSENC1_F32},
+      .to = cache,
+      .heads = kv_heads,
+      .head_dim = dim,
+      .layout = POSENC1_UNROTATED,
+      .hadamard = size("hadamard", 0)};
+  MUST_WORK(posenc1_rotate(&rows, &values, 1, 0, 1));
+  return cache;
 }
 
 /* ---- A case */
@@ -197,7 +197,7 @@ static posenc1_status rows_of(uint64_t* value) {
   }
   MUST_WORK(posenc1_row_maker_create(f, 0, &maker));
   void* const memory = room(all * sizeof(double));
-  posenc1_type const types[] = {POSENC1_F32, POSENC1_F64};
+  posenc1_format const types[] = {POSENC1_F32, POSENC1_F64};
   for (int i = 0; i < 2 && status == POSENC1_OK; ++i) {
     status = *text("fraction", "") == 0
                  ? posenc1_write_rows(maker, whole, NULL, tokens, types[i], memory)
@@ -240,14 +240,14 @@ static struct batch batch_of_case(void) {
   snprintf(lengths, sizeof lengths, "%s", text("lengths", ""));
   size_t const queries = size("queries", 1), heads = size("heads", 4), dim = size("dim", 32),
                value_dim = size("value_dim", 32);
-  posenc1_type const type = type_of(text("type", "f32"));
+  posenc1_format const type = type_of(text("type", "f32"));
   for (char* at = lengths; b.count == 0 || *at != 0; ++b.count) {
     size_t const tokens = *at == 0 ? size("tokens", 37) : strtoul(at, &at, 10), n = 10 * b.count;
     if (*at == ',') ++at;
     posenc1_attention* const a = &b.of[b.count];
     *a = (posenc1_attention){
-        .queries = {.data = numbers(type, queries * heads * dim, 1 + n), .type = type},
-        .outputs = {.data = room(queries * heads * value_dim * 8), .type = type},
+        .queries = {.data = numbers(type, queries * heads * dim, 1 + n), .format = type},
+        .outputs = {.data = room(queries * heads * value_dim * 8), .format = type},
         .tokens = tokens,
         .heads = heads,
         .kv_heads = size("kv_heads", 2),
@@ -256,10 +256,11 @@ static struct batch batch_of_case(void) {
         .scale = real("scale", 0),
         .sinks = is("sinks") ? of_heads("sinks", 7, 0, 0) : NULL,
         .query_tokens = queries,
-        .causal = is("causal"),
         .dot_products = is("dots"),
         .behind = size("behind", 0),
-        .ahead = size("ahead", 0),
+        .ahead = is("causal")            ? 0
+                 : size("ahead", 0) == 0 ? POSENC1_ALL_AHEAD
+                                         : size("ahead", 0) - 1,
         .chunk = size("chunk", 0),
         .mask = cells("mask", 4 + n, tokens),
         .bias = cells("bias", 5 + n, tokens),
@@ -271,8 +272,8 @@ static struct batch batch_of_case(void) {
                      is("profiles") ? 3 : 0, is("profiles") ? 20 : 0,
                      is("profiles") ? numbers(POSENC1_F32, queries * heads * 3, 13 + n) : NULL}};
     MUST_WORK(posenc1_hadamard(&a->queries, queries, heads, dim, size("hadamard", 0)));
-    source(&a->keys, &a->key_cache, tokens, dim, 2 + n);
-    source(&a->values, &a->value_cache, tokens, value_dim, 3 + n);
+    a->keys = source(tokens, dim, 2 + n);
+    a->values = source(tokens, value_dim, 3 + n);
     if (*text("first", "") != 0) {
       int64_t* const at_queries = room(queries * 8);
       int64_t* const at_keys = room(tokens * 8);
@@ -308,8 +309,9 @@ static uint64_t results_of(struct batch const* b) {
   uint64_t value = 0xcbf29ce484222325u;
   for (size_t i = 0; i < b->count; ++i) {
     posenc1_attention const* const a = &b->of[i];
-    size_t const rows = a->query_tokens * a->heads, bytes = a->outputs.type == POSENC1_F64 ? 8 : 4;
-    value = hash(value, a->outputs.data, rows * a->value_dim * sizes[a->outputs.type]);
+    size_t const rows = a->query_tokens * a->heads,
+                 bytes = a->outputs.format == POSENC1_F64 ? 8 : 4;
+    value = hash(value, a->outputs.data, rows * a->value_dim * sizes[a->outputs.format]);
     value = hash(value, a->log_sum_exp, rows * 8);
     value = hash(value, a->scores, rows * a->tokens * bytes);
     value = hash(value, a->weights, rows * a->tokens * bytes);
@@ -419,7 +421,7 @@ int main(int count, char** arguments) {
     if (b.count == 1) {
       status = by_heads(b.of[0]);
     } else {
-      posenc1_worker alone = {.index = 0};
+      posenc1_worker alone = {.count = 1};
       MUST_WORK(posenc1_attention_memory_of(b.of, b.count, 1, &alone.memory_bytes));
       alone.memory = malloc(alone.memory_bytes);
       status = posenc1_attend_as(b.of, b.count, &alone);
@@ -443,6 +445,6 @@ int main(int count, char** arguments) {
   MUST_REFUSE(posenc1_attend_as(NULL, 0, &without_barrier),
               "must be a barrier for 2 workers, got null");
   MUST_REFUSE(posenc1_attend_as(NULL, 0, NULL), "must not be null");
-  MUST_WORK(posenc1_attend_as(NULL, 0, &(posenc1_worker){.index = 0}));
+  MUST_WORK(posenc1_attend_as(NULL, 0, &(posenc1_worker){.count = 1}));
   return fclose(file);
 }

@@ -16,7 +16,7 @@ namespace {
 
 void must(posenc1_status status) { TORCH_CHECK(status == POSENC1_OK, posenc1_error()); }
 
-posenc1_type type_of(at::Tensor const& x, char const* name) {
+posenc1_format format_of(at::Tensor const& x, char const* name) {
   switch (x.scalar_type()) {
     case at::kFloat:
       return POSENC1_F32;
@@ -33,7 +33,7 @@ posenc1_type type_of(at::Tensor const& x, char const* name) {
 }
 
 // Heads [batches][tokens][heads][head_dim] at their strides.
-posenc1_heads heads_of(at::Tensor const& x, char const* name, posenc1_layout layout) {
+posenc1_heads heads_of(at::Tensor const& x, char const* name) {
   TORCH_CHECK(x.dim() == 4, "posenc: ", name, " must be [batch, tokens, heads, head_dim], got ",
               x.sizes());
   TORCH_CHECK(x.size(3) <= 1 || x.stride(3) == 1, "posenc: the dims of a head of ", name,
@@ -45,9 +45,8 @@ posenc1_heads heads_of(at::Tensor const& x, char const* name, posenc1_layout lay
   };
   posenc1_heads heads{};
   heads.data = x.data_ptr();
-  heads.type = type_of(x, name);
-  heads.layout = layout;
-  heads.batch_stride = stride(0);
+  heads.format = format_of(x, name);
+  heads.page_stride = stride(0);
   heads.token_stride = stride(1);
   heads.head_stride = stride(2);
   return heads;
@@ -65,11 +64,11 @@ at::Tensor with_batch(at::Tensor const& x) { return x.dim() == 3 ? x.unsqueeze(0
 void rotate_into(at::Tensor const& given, at::Tensor const& to, at::Tensor const& rows,
                  std::string const& layout_name, int64_t first_dim) {
   auto const x = with_batch(given);
-  auto const layout = layout_of(layout_name);
-  posenc1_rotation r{};
-  r.from = heads_of(x, "heads", layout);
-  if (!to.is_same(given)) r.to = heads_of(with_batch(to), "heads", layout);
-  auto const real = r.from.type == POSENC1_F64 ? at::kDouble : at::kFloat;
+  posenc1_operand operand{};
+  operand.layout = layout_of(layout_name);
+  operand.from = heads_of(x, "heads");
+  if (!to.is_same(given)) operand.to = heads_of(with_batch(to), "heads");
+  auto const real = operand.from.format == POSENC1_F64 ? at::kDouble : at::kFloat;
   TORCH_CHECK(rows.scalar_type() == real && (rows.dim() == 3 || rows.dim() == 4) &&
                   rows.size(-2) == 2 && rows.size(-3) == x.size(1) &&
                   (rows.dim() == 3 || rows.size(0) == x.size(0)),
@@ -79,17 +78,20 @@ void rotate_into(at::Tensor const& given, at::Tensor const& to, at::Tensor const
               "posenc: first_dim must be in [", -x.size(3), ", ", x.size(3), "), got ", first_dim);
   if (x.numel() == 0) return;
   auto const dense = rows.contiguous();
-  r.batches = static_cast<size_t>(x.size(0));
-  r.tokens = static_cast<size_t>(x.size(1));
-  r.heads = static_cast<size_t>(x.size(2));
-  r.head_dim = static_cast<size_t>(x.size(3));
-  r.first_dim = static_cast<size_t>(first_dim < 0 ? first_dim + x.size(3) : first_dim);
-  r.cos_sin = dense.data_ptr();
-  r.pairs = static_cast<size_t>(rows.size(-1));
-  r.rows = r.tokens * (rows.dim() == 4 ? r.batches : 1);
-  auto const few = std::max<int64_t>(at::internal::GRAIN_SIZE / x.size(3), 1);
-  at::parallel_for(0, x.numel() / x.size(3), few, [&](int64_t first, int64_t last) {
-    must(posenc1_rotate(&r, static_cast<size_t>(first), static_cast<size_t>(last)));
+  operand.heads = static_cast<size_t>(x.size(2));
+  operand.head_dim = static_cast<size_t>(x.size(3));
+  operand.first_dim = static_cast<size_t>(first_dim < 0 ? first_dim + x.size(3) : first_dim);
+  posenc1_rows of{};
+  of.cos_sin = dense.data_ptr();
+  of.tokens = static_cast<size_t>(x.size(1));
+  of.batches = static_cast<size_t>(x.size(0));
+  of.rows = of.tokens * (rows.dim() == 4 ? of.batches : 1);
+  of.pairs = static_cast<size_t>(rows.size(-1));
+  constexpr int64_t few = at::internal::GRAIN_SIZE;  // numbers, for which no thread is worth it
+  auto const parts = std::min<int64_t>((x.numel() + few - 1) / few, at::get_num_threads());
+  at::parallel_for(0, parts, 1, [&](int64_t first, int64_t last) {
+    for (auto part = first; part < last; ++part)
+      must(posenc1_rotate(&of, &operand, 1, static_cast<size_t>(part), static_cast<size_t>(parts)));
   });
 }
 
@@ -162,7 +164,7 @@ at::Tensor attention(at::Tensor const& query, at::Tensor const& key, at::Tensor 
   posenc1_attention a{};
   auto const whole = [](at::Tensor const& x, char const* name) {
     auto const one = x.dim() == 4 && x.size(0) > 0 ? x.narrow(0, 0, 1) : x;  // batches are apart
-    return heads_of(one, name, POSENC1_HALVES);
+    return heads_of(one, name);
   };
   a.queries = whole(query, "query");
   a.keys = whole(key, "key");
@@ -172,7 +174,6 @@ at::Tensor attention(at::Tensor const& query, at::Tensor const& key, at::Tensor 
                   value.size(2) == key.size(2) && key.size(3) == query.size(3),
               "posenc: key must be [", batches, ", tokens, kv_heads, ", query.size(3),
               "] and value the same but for its dims, got ", key.sizes(), " and ", value.sizes());
-  // To C, sizes of 0 stand for others.
   TORCH_CHECK(query.size(3) > 0 && (key.size(2) > 0 || heads == 0),
               "posenc: heads must have dims, and key some heads for those of query, got ",
               query.sizes(), " and ", key.sizes());
@@ -209,9 +210,8 @@ at::Tensor attention(at::Tensor const& query, at::Tensor const& key, at::Tensor 
   a.query_tokens = static_cast<size_t>(query.size(1));
   a.tokens = static_cast<size_t>(tokens);
   a.scale = scale;
-  a.causal = causal;
   a.behind = static_cast<size_t>(behind);
-  a.ahead = static_cast<size_t>(ahead);
+  a.ahead = causal ? 0 : ahead > 0 ? static_cast<size_t>(ahead - 1) : POSENC1_ALL_AHEAD;
   a.cap = cap;
   auto const moved = [](at::Tensor const& x, int64_t batch) {
     return static_cast<char*>(x.data_ptr()) +

@@ -124,9 +124,10 @@ class block_attention {
     memory_.value_panels.begin(as_computed<T>(memory_.values, some), part.first);
   }
   void multiply_keys() {
-    if constexpr (!scores_near_and_far<typename Call::encoding_type>)
-      if (work_.in_place) return scores_.multiply(scores_.data(), keys(), memory_.few);
-    scores_.multiply(scores_.data(), memory_.key_panels);
+    if (work_.in_place)
+      scores_.multiply(scores_.data(), keys(), memory_.few);
+    else
+      scores_.multiply(scores_.data(), memory_.key_panels);
   }
   void multiply_values() {
     auto const& block = scores_.shape();

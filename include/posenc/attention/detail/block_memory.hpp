@@ -35,26 +35,18 @@ struct block_sizes {
 /// What blocks are computed in.
 template <std::floating_point T, class Encoding>
 struct score_memory {
-  T *queries, *scores, *raw = nullptr;  ///< raw: what is encoded to another width
-  T *far_queries = nullptr, *far_keys = nullptr, *far_scores = nullptr;
+  T *queries, *scores;
   std::int64_t* positions = nullptr;  ///< of the keys, if they are counted
   token_range *ranges, *of_tiles;     ///< of each query, of each tile_rows rows
   std::size_t queries_of_block;       ///< numbers
 
   score_memory(scratch& memory, attention_arguments const& given, block_sizes const& sizes) {
     auto const rows = sizes.kv_heads * sizes.queries * given.group;
-    queries_of_block = rows * given.product_dim;
+    queries_of_block = rows * given.head_dim;
     queries = memory.take<T>(sizes.blocks, queries_of_block);
     scores = memory.take<T>(rows, sizes.columns);
     ranges = memory.take<token_range>(sizes.queries);
     of_tiles = memory.take<token_range>(rows / tile_rows + 1);
-    if constexpr (changes_head_dim<Encoding>)
-      raw = memory.take<T>(std::max(sizes.keys, sizes.queries * given.group), given.head_dim);
-    if constexpr (scores_near_and_far<Encoding>) {
-      far_queries = memory.take<T>(sizes.blocks, queries_of_block);
-      far_keys = memory.take<T>(sizes.keys, given.product_dim);
-      far_scores = memory.take<T>(rows, sizes.columns);
-    }
     if constexpr (acts_on_scores<Encoding>)
       positions = memory.take<std::int64_t>(given.key_positions.is_counted() ? sizes.columns : 0);
   }
@@ -73,17 +65,16 @@ struct block_memory {
   block_memory(scratch& memory, attention_arguments const& given, block_sizes const& sizes,
                bool in_place, bool has_temperature) {
     auto const count = sizes.kv_heads * sizes.queries * given.group;
-    keys = memory.take<T>(sizes.keys, given.product_dim);
+    keys = memory.take<T>(sizes.keys, given.head_dim);
     values = memory.take<T>(sizes.keys, given.value_dim);
     exponentials = memory.take<T>(has_temperature ? sizes.columns : 0);
     outputs = memory.take<T>(count, given.value_dim), shares = memory.take<double>(count);
     sums = memory.take<scaled_sum>(count);
     rows = {memory, sizes.blocks * count, given.value_dim};
     if (in_place) {
-      few = {memory, sizes.kv_heads, sizes.queries * given.group, given.product_dim,
-             given.value_dim};
+      few = {memory, sizes.kv_heads, sizes.queries * given.group, given.head_dim, given.value_dim};
     } else {
-      key_panels = {memory, sizes.keys, given.product_dim, sizes.blocks > 1};
+      key_panels = {memory, sizes.keys, given.head_dim, sizes.blocks > 1};
       value_panels = {memory, sizes.keys, given.value_dim, sizes.blocks > 1};
     }
   }

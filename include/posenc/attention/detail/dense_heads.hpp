@@ -9,6 +9,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/heads/chosen_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
 
@@ -29,16 +30,6 @@ auto to_read(Heads const& x) {
     return x;
   }
 }
-
-/// Heads whose format is chosen as the program runs: visit_format(heads, act) calls act with a view
-/// of the format.
-struct takes_any_view {
-  void operator()(auto const&) const noexcept {}
-};
-template <class Heads>
-concept chooses_format = requires(Heads const& heads) {
-  visit_format(heads, takes_any_view());
-};
 
 /// Copies tokens and heads as dense numbers, [tokens][heads][head_dim], to be computed with.
 template <class T, class Heads>

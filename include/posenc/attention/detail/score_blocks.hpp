@@ -48,52 +48,29 @@ class score_blocks {
         visible_(given, missing),
         memory_(memory, given, sizes) {}
 
-  /// The encoded keys of one kv head from token `first` on, [tokens][1][product_dim]; for far
-  /// scores, far_keys() as well.
+  /// The encoded keys of one kv head from token `first` on, [tokens][1][head_dim].
   heads_view<T const> encoded_keys(T* numbers, auto const& k, std::size_t first,
                                    std::size_t kv_head) {
     if (reads_keys<Encoding>(given_)) return as_computed<T>(numbers, k);
-    if constexpr (changes_head_dim<Encoding>) {
-      heads_view<T> const encoded(numbers, {k.tokens(), 1, given_.product_dim});
-      step_.of_keys().encode_keys(heads_view<T const>(copied<T>(memory_.raw, k)), encoded, first,
-                                  kv_head);  // (2) queries and keys
-      return encoded;
-    } else {
-      auto const encoded = copied<T>(numbers, k);
-      if constexpr (scores_near_and_far<Encoding>) {
-        auto const far = copied<T>(memory_.far_keys, encoded);
-        encode_keys(step_.of_keys().far(), far, first, kv_head);
-        far_keys_ = far;
-      }
-      if constexpr (acts_on_queries_and_keys<Encoding>)
-        encode_keys(step_.of_keys(), encoded, first, kv_head);  // (2) queries and keys
-      return encoded;
-    }
+    auto const encoded = copied<T>(numbers, k);
+    if constexpr (acts_on_queries_and_keys<Encoding>)
+      encode_keys(step_.of_keys(), encoded, first, kv_head);  // (2) queries and keys
+    return encoded;
   }
 
   /// Encodes the queries of block i of those that are computed together: `count` queries from
   /// `first` on, of `kv_heads` kv heads from `kv_head` on. q has all queries and heads.
   void encode(std::size_t i, auto const& q, std::size_t first, std::size_t count,
               std::size_t kv_head, std::size_t kv_heads) {
-    auto const of_query = given_.group * given_.product_dim;
+    auto const of_query = given_.group * given_.head_dim;
     for (std::size_t n = 0; n < kv_heads; ++n) {
       auto const at = i * memory_.queries_of_block + n * count * of_query,
-                 head = (kv_head + n) * given_.group, token = step_.first_query() + first;
-      auto const part = q.slice_tokens(first, count).slice_heads(head, given_.group);
-      if constexpr (changes_head_dim<Encoding>) {
-        heads_view<T> const encoded(memory_.queries + at,
-                                    {part.tokens(), part.heads(), given_.product_dim});
-        step_.of_queries().encode_queries(heads_view<T const>(copied<T>(memory_.raw, part)),
-                                          encoded, token, head);  // (2) queries and keys
-      } else {
-        auto const encoded = copied<T>(memory_.queries + at, part);
-        if constexpr (scores_near_and_far<Encoding>)
-          encode_queries(step_.of_queries().far(), copied<T>(memory_.far_queries + at, encoded),
-                         token, head);
-        if constexpr (acts_on_queries_and_keys<Encoding>) {
-          if (!given_.queries_are_encoded)
-            encode_queries(step_.of_queries(), encoded, token, head);  // (2)
-        }
+                 head = (kv_head + n) * given_.group;
+      auto const encoded = copied<T>(memory_.queries + at,
+                                     q.slice_tokens(first, count).slice_heads(head, given_.group));
+      if constexpr (acts_on_queries_and_keys<Encoding>) {
+        if (!given_.queries_are_encoded)
+          encode_queries(step_.of_queries(), encoded, step_.first_query() + first, head);  // (2)
       }
     }
   }
@@ -125,15 +102,6 @@ class score_blocks {
   void multiply(T* scores, auto&& k, auto const&... products) {
     auto const scale = static_cast<T>(given_.scale);
     multiply_scores(scores, scale, encoded_queries(), k, shape_, products...);
-    if constexpr (scores_near_and_far<Encoding>) {
-      tile_panels<T> far(far_keys());
-      far.begin(far_keys(), k.first());
-      T const* const queries = far_queries();
-      multiply_scores(memory_.far_scores, scale, queries, far, shape_);
-      for_each_far([&](std::size_t at, std::size_t s) {
-        if (k.first() <= s && s < k.last()) scores[at] = memory_.far_scores[at];
-      });
-    }
   }
 
   /// (3) scores, and the mask.
@@ -148,25 +116,6 @@ class score_blocks {
     }
   }
 
-  /// Calls act(index in [rows][seen], key) for every score that is a far one.
-  void for_each_far(auto&& act) const requires(scores_near_and_far<Encoding>) {
-    for (std::size_t i = 0; i < shape_.rows(); ++i) {
-      auto const query = i % shape_.rows_of_head() / shape_.group;
-      auto const [first, last] = shape_.ranges[query];
-      for (auto s = first; s < last; ++s) {
-        if (!step_.encoding().is_near(given_.query_positions[first_ + query],
-                                      given_.key_positions[s]))
-          act(i * shape_.seen() + s - shape_.keys.first, s);
-      }
-    }
-  }
-
-  /// What far scores are made of: keys of the kv head, and [rows][product_dim].
-  heads_view<T const> far_keys() const noexcept { return far_keys_; }
-  T* far_queries() const noexcept {
-    return memory_.far_queries + block_ * memory_.queries_of_block;
-  }
-
   /// The positions of the keys that the block sees.
   positions_view listed_positions() const noexcept {
     return given_.key_positions.part(shape_.keys.first, shape_.seen()).listed(memory_.positions);
@@ -176,7 +125,7 @@ class score_blocks {
   template <class S>
   score_row<S> score_row_of(std::size_t i, std::span<S> scores, positions_view positions) {
     auto const row = (*this)[i];
-    std::span<T const> const query(encoded_queries() + i * given_.product_dim, given_.product_dim);
+    std::span<T const> const query(encoded_queries() + i * given_.head_dim, given_.head_dim);
     auto const count = row.keys.last - row.keys.first;
     return row_with_sides<T>(
         given_, scores, query, row.query, row.head, row.keys,
@@ -194,7 +143,7 @@ class score_blocks {
   visible_keys const& visible() const noexcept { return visible_; }
   /// [rows][seen]; beside what a row may see it is not set
   T* data() noexcept { return memory_.scores; }
-  /// [rows][product_dim]
+  /// [rows][head_dim]
   T const* encoded_queries() const noexcept {
     return memory_.queries + block_ * memory_.queries_of_block;
   }
@@ -218,7 +167,6 @@ class score_blocks {
   score_memory<T, Encoding> memory_;
   std::size_t block_ = 0, first_ = 0, kv_head_ = 0;
   block_shape shape_ = {};
-  heads_view<T const> far_keys_ = {nullptr, {0, 1, 1}};
 };
 
 }}}  // namespace posenc::detail

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <span>
 
+#include "posenc/attention/detail/argument_hash.hpp"
 #include "posenc/attention/detail/block_attention.hpp"
 #include "posenc/attention/detail/key_parts.hpp"
-#include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/detail/scratch.hpp"
 #include "posenc/core/detail/worker_marks.hpp"
 #include "posenc/core/target.hpp"
@@ -29,10 +29,17 @@ class shared_memory {
   /// Before any worker takes a piece.
   void begin() const noexcept { next_->store(0, std::memory_order_relaxed); }
 
+  /// Of what all workers must have alike.
+  std::uint64_t hash_of_arguments() const noexcept {
+    argument_hash all;
+    all.add(std::uint64_t{workers_}), all.add(std::uint64_t{calls_.size()});
+    for (auto const& call : calls_) all.add(call.hash());
+    return all.value();
+  }
   /// A worker leaves a mark of its arguments, and finds those of the others.
-  void mark(std::size_t worker) const noexcept { marks_.leave(worker, hash_of_arguments()); }
+  void mark(std::size_t worker, std::uint64_t hash) const noexcept { marks_.leave(worker, hash); }
   void unmark(std::size_t worker) const noexcept { marks_.erase(worker); }
-  bool all_agree() const noexcept { return marks_.agree_on(hash_of_arguments()); }
+  bool all_agree_on(std::uint64_t hash) const noexcept { return marks_.agree_on(hash); }
 
   /// Takes pieces until none is left.
   void work(std::size_t worker) const {
@@ -82,22 +89,6 @@ class shared_memory {
   }
 
   std::size_t take() const noexcept { return next_->fetch_add(1, std::memory_order_relaxed); }
-  std::uint64_t hash_of_arguments() const noexcept {
-    std::uint64_t hash = 0x9e37'79b9'7f4a'7c15u;
-    auto const add = [&](std::uint64_t x) {
-      hash = (hash ^ x) * 0xff51'afd7'ed55'8ccdu ^ hash >> 29;
-    };
-    add(workers_);
-    for (auto const& call : calls_) {
-      auto const& given = call.given();
-      for (auto const x : {given.queries, given.keys, given.heads, given.kv_heads, given.head_dim,
-                           given.value_dim})
-        add(x);
-      add(bit_cast<std::uint64_t>(given.scale));
-    }
-    return hash;
-  }
-
   std::span<Call const> calls_;
   std::size_t workers_, own_bytes_ = 0, bytes_ = 0;
   shared_number* next_;  // piece

@@ -1,7 +1,9 @@
 // Whether an encoding has the functions that a site calls: one concept per function and type.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -45,21 +47,20 @@ POSENC_SITE_2(backward_keys, pulls_back, keys)
 #undef POSENC_SITE_2
 
 template <class P, class T>
-concept encodes_to_another_width =
-    requires(P const& p, heads_view<T const> const from, heads_view<T> const to, std::size_t i) {
-      p.encode_queries(from, to, i, i);
-      p.encode_keys(from, to, i, i);
-    };
-
-template <class E, class T>
-concept prepares_another_width = prepares<E, T> && encodes_to_another_width<prepared_t<E, T>, T>;
-template <class P, class T>
 concept encodes = encodes_queries<P, T> && encodes_keys<P, T>;
 template <class P, class T>
 concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
 template <class E, class T>
 concept prepares_queries_and_keys =
-    prepares_another_width<E, T> || (prepares<E, T> && encodes<prepared_t<E, T>, T>);
+    prepares<E, T> && encodes<prepared_t<E, T>, T>;
+template <class E>
+concept has_bias_by_distance = requires(E const& e, std::size_t head, std::int64_t distance) {
+  { e.bias(head, distance) } -> std::convertible_to<double>;
+};
+template <class E>
+concept has_bias_by_positions = requires(E const& e, std::size_t head, std::int64_t position) {
+  { e.bias(head, position, position) } -> std::convertible_to<double>;
+};
 template <class E, class T>
 concept adjusts = requires(E const& e, score_row<T> const row) { e.adjust_scores(row); };
 template <class E>
@@ -71,8 +72,5 @@ concept pulls_back_row =
     };
 template <class E>
 concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
-template <class E, class T>
-concept prepares_far =
-    prepares<E, T> && requires(prepared_t<E, T> const& p) { { p.far() } -> encodes<T>; };
 
 }}}  // namespace posenc::detail

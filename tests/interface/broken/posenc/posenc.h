@@ -1,5 +1,9 @@
 /* A release that had more. */
-typedef enum posenc1_layout { POSENC1_HALVES = 0, POSENC1_INTERLEAVED = 1 } posenc1_layout;
+typedef enum posenc1_layout {
+  POSENC1_HALVES = 1,
+  POSENC1_INTERLEAVED = 2,
+  POSENC1_UNROTATED = 3
+} posenc1_layout;
 typedef struct posenc1_parameter {
   double number; /* now second */
   char const* name;

@@ -1,5 +1,4 @@
-// posenc's attention, of formats and rules that are known at run time, compiled for each
-// instruction set. (Included by set.cpp alone, after set_step.hpp: it reads what a step writes.)
+// Attention of plans, whose formats and rules are known at run time.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +10,18 @@
 #include <type_traits>
 
 #include "posenc/attention/call.hpp"
+#include "posenc/c/detail/planned_heads.hpp"
+#include "posenc/c/detail/planned_rules.hpp"
+#include "posenc/c/detail/plans.hpp"
 #include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/heads/format.hpp"
 #include "posenc/heads/heads_view.hpp"
-#include "set.hpp"
-#include "set_heads.hpp"
-#include "set_rules.hpp"
 
-namespace posenc_kernels {
-namespace {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {
 
-using read_heads = posenc::heads_view<any_format const, as_planned>;
+using read_heads = heads_view<any_format const, as_planned>;
 
 /// Calls act(view) with heads as they are stored: numbers, and codes that registers load; others
 /// are decoded one by one. (Found by posenc's attention, which reads them in place.)
@@ -32,14 +31,11 @@ void visit_format(read_heads const& heads, Act const& act) {
   auto const shape = heads.shape();
   auto const part = heads.addresses()[0]->part();
   with_format(s, [&]<class Format>(Format const& format) {
-    if constexpr (posenc::detail::has_numbers<Format>) {
-      using number = typename Format::number_type;
-      auto const bits = reinterpret_cast<std::uintptr_t>(s.codes.data) |
-                        static_cast<std::uintptr_t>(s.codes.page | s.codes.token | s.codes.head);
-      if (bits % sizeof(number) == 0) return act(numbers_at<number const>(s.codes, shape, part));
-    } else if constexpr (posenc::loads_registers<Format, posenc::detail::lanes<float>>) {
-      if constexpr (requires { Format::codes_are; } && posenc::detail::multiplies_bytes) {
-        using codes = posenc::dot_products<Format>;
+    if constexpr (has_numbers<Format>) {
+      return act(numbers_at<typename Format::number_type const>(s.codes, shape, part));
+    } else if constexpr (loads_registers<Format, lanes<float>>) {
+      if constexpr (requires { Format::codes_are; } && multiplies_bytes) {
+        using codes = dot_products<Format>;
         if (s.multiplies_codes) return act(view_of<codes const>(codes(format), s, shape, part));
       }
       return act(view_of<Format const>(format, s, shape, part));
@@ -50,7 +46,7 @@ void visit_format(read_heads const& heads, Act const& act) {
 
 /// The heads of a plan: doubles, or any format. Format: const where they are only read.
 template <class Real, class Format>
-auto heads_of(stored_heads const& s, posenc::heads_shape const& shape) noexcept {
+auto heads_of(stored_heads const& s, heads_shape const& shape) noexcept {
   if constexpr (std::is_same_v<Real, double>) {
     using number = std::conditional_t<std::is_const_v<Format>, double const, double>;
     return numbers_at<number>(s.codes, shape);
@@ -66,8 +62,8 @@ template <class Real>
 using heads_to_write =
     decltype(heads_of<Real, any_format>(std::declval<stored_heads const&>(), {}));
 template <class Real>
-using call_of = posenc::attention_call<heads_to_read<Real>, heads_to_read<Real>,
-                                       heads_to_read<Real>, heads_to_write<Real>, run_time_rules>;
+using call_of = attention_call<heads_to_read<Real>, heads_to_read<Real>, heads_to_read<Real>,
+                               heads_to_write<Real>, attention_rules>;
 
 /// What a worker has of its own beside what posenc's attention does: the calls that plans say.
 template <class Real>
@@ -80,11 +76,12 @@ class planned_calls {
       : planned_calls(plans, count, memory) {
     for (; count_ < count; ++count_) {
       auto const& plan = plans[count_];
-      ::new (rules_ + count_) run_time_rules(plan, sized);
+      ::new (rules_ + rules_count_) attention_rules(rules_of(plan, sized));
+      ++rules_count_;
       make(plan, sized);
     }
   }
-  ~planned_calls() { std::destroy_n(calls_, count_); }
+  ~planned_calls() { std::destroy_n(calls_, count_), std::destroy_n(rules_, rules_count_); }
   planned_calls(planned_calls const&) = delete;
   planned_calls& operator=(planned_calls const&) = delete;
 
@@ -100,20 +97,20 @@ class planned_calls {
   }
 
   static std::size_t bytes(attention_plan const* plans, std::size_t count) noexcept {
-    posenc::detail::scratch memory;
+    scratch memory;
     planned_calls(plans, count, memory);
     return memory.bytes();
   }
 
  private:
-  planned_calls(attention_plan const* plans, std::size_t count, posenc::detail::scratch& memory) {
-    rules_ = memory.take<run_time_rules>(count), calls_ = memory.take<call>(count);
+  planned_calls(attention_plan const* plans, std::size_t count, scratch& memory) {
+    rules_ = memory.take<attention_rules>(count), calls_ = memory.take<call>(count);
     auto const& one = *plans;
     sums_ =
         memory.take<double>(has_sums_apart(one) ? one.query_tokens : 0, one.kv_heads * one.group);
   }
   planned_calls(attention_plan const* plans, std::size_t count, void* memory) {
-    posenc::detail::scratch parts(memory);
+    scratch parts(memory);
     planned_calls const places(plans, count, parts);
     rules_ = places.rules_, calls_ = places.calls_, sums_ = places.sums_;
   }
@@ -134,9 +131,9 @@ class planned_calls {
     std::unique_ptr<std::int64_t[]> const any(unknown ? new std::int64_t[plan.query_tokens]()
                                                       : nullptr);
     auto const positions = [&](std::int64_t const* given, std::size_t count) {
-      return posenc::positions_view(given, given == nullptr || !sized ? 0 : count);
+      return positions_view(given, given == nullptr || !sized ? 0 : count);
     };
-    auto const of_queries = unknown ? posenc::positions_view(any.get(), plan.query_tokens)
+    auto const of_queries = unknown ? positions_view(any.get(), plan.query_tokens)
                                     : positions(a.query_positions, plan.query_tokens);
     auto const view = [&]<class Format>(stored_heads const& s, std::size_t tokens, std::size_t of,
                                         std::size_t dim, Format*) {
@@ -149,18 +146,17 @@ class planned_calls {
              view(plan.keys, a.tokens, plan.kv_heads, a.head_dim, read),
              view(plan.values, a.tokens, plan.kv_heads, plan.value_dim, read),
              view(plan.outputs, plan.query_tokens, heads, plan.value_dim, written), rules_[count_],
-             {.mask = rules_[count_].mask(), .scale = plan.scale},
-             {of_queries, positions(a.key_positions, a.tokens), true},
+             {}, {of_queries, positions(a.key_positions, a.tokens), true},
              {{has_sums_apart(plan) ? sums_ : a.log_sum_exp,
                a.log_sum_exp == nullptr ? 0 : heads * plan.query_tokens},
               record(a.scores),
               record(a.weights)});
   }
 
-  run_time_rules* rules_;
+  attention_rules* rules_;
   call* calls_;
   double* sums_;
-  std::size_t count_ = 0;
+  std::size_t count_ = 0, rules_count_ = 0;
 };
 
 template <class Real>
@@ -174,8 +170,8 @@ struct attention_of {
     std::copy_n(plans, count, of_most.get());
     for (auto& plan : std::span(of_most.get(), count)) {
       auto decoded = plan;
-      plan.keys.format = plan.values.format = POSENC1_FORMAT_F32;
-      decoded.keys.format = decoded.values.format = POSENC1_FORMAT_F16;
+      plan.keys.format = plan.values.format = POSENC1_F32;
+      decoded.keys.format = decoded.values.format = POSENC1_F16;
       if (bytes_of(&decoded, 1, workers) > bytes_of(&plan, 1, workers)) plan = decoded;
     }
     return bytes_of(of_most.get(), count, workers);
@@ -195,28 +191,27 @@ struct attention_of {
     calls const all(plans, count, true, memory + team.index * own);
     std::span<std::byte> const shared(memory + all_own, team.memory_bytes - all_own);
     if (shared.size() < posenc::attention_bytes(all.all(), team.count)) return false;
-    posenc::attend(posenc::worker(team.index, team.count, [&] { team.wait(team.of_wait); }),
-                   all.all(), shared);
+    posenc::attend(worker(team.index, team.count, [&] { team.wait(team.of_wait); }), all.all(),
+                   shared);
     if (count == 1) all.spread_sums(*plans);
     return true;
   }
 };
 
-bool is_double(attention_plan const* plans) noexcept {
+inline bool is_double(attention_plan const* plans) noexcept {
   return plans->outputs.format == POSENC1_F64;
 }
-std::size_t attention_bytes(attention_plan const* plans, std::size_t count, std::size_t workers) {
+inline std::size_t attention_bytes(attention_plan const* plans, std::size_t count,
+                                   std::size_t workers) {
   return is_double(plans) ? attention_of<double>::bytes(plans, count, workers)
                           : attention_of<float>::bytes(plans, count, workers);
 }
-bool attend(attention_plan const* plans, std::size_t count, attention_team const& team) {
+inline bool attend(attention_plan const* plans, std::size_t count, attention_team const& team) {
   return is_double(plans) ? attention_of<double>::attend(plans, count, team)
                           : attention_of<float>::attend(plans, count, team);
 }
 
-constexpr attention_functions functions_of_attention{attention_bytes, attend, make_key_bias,
-                                                     key_bias_at, destroy_key_bias};
-constexpr attention_functions const* attention = &functions_of_attention;
+inline constexpr attention_functions functions_of_attention{attention_bytes, attend, make_key_bias,
+                                                            key_bias_at, destroy_key_bias};
 
-}  // namespace
-}  // namespace posenc_kernels
+}}}  // namespace c_set

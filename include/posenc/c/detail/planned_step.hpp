@@ -1,30 +1,30 @@
-// A step into caches, compiled for each instruction set: posenc's own, from and to heads whose
-// format and place are known at run time. (Included by set.cpp alone.)
+// An operand from and to heads whose format and place are known at run time: posenc's own step.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <type_traits>
 
+#include "posenc/c/detail/planned_heads.hpp"
+#include "posenc/c/detail/planned_rows.hpp"
+#include "posenc/c/detail/plans.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/detail/step.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/operand.hpp"
-#include "set.hpp"
-#include "set_heads.hpp"
-#include "set_rows.hpp"
 
-namespace posenc_kernels {
-namespace {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {
 
 // Weights as floats, in memory where they are something else.
-std::span<float const> weights(step_plan const& plan, float* memory) noexcept {
+inline std::span<float const> weights(step_plan const& plan, float* memory) noexcept {
   auto const& norm = plan.norm;
   if (norm.weight == nullptr) return {};
-  if (norm.weight_type == POSENC1_F32 && norm.plus_one == 0)
+  auto const format = static_cast<std::uint32_t>(norm.weight_format);
+  if (format == POSENC1_F32 && norm.plus_one == 0)
     return {static_cast<float const*>(norm.weight), plan.head_dim};
-  stored_heads const given{{}, {}, norm.weight_type, 1, 1};
+  stored_heads const given{{}, {}, format, 1, 1};
   std::span const all(memory, plan.head_dim);
   any_format{&given}.decode(static_cast<std::byte const*>(norm.weight), nullptr, all);
   if (norm.plus_one != 0)
@@ -36,7 +36,7 @@ template <class From, class To, bool Normalises, class Round>
 void run_step(step_plan const& plan) {
   auto const rows = rows_of<float>(plan.rows, plan.all_tokens);
   auto const run = [&]<class Operand>(Operand const& heads) {
-    posenc::detail::step<Operand>(heads, rows, plan.first_dim)
+    step<Operand>(heads, rows, plan.first_dim)
         .run({plan.token, plan.tokens, plan.head, plan.heads});
   };
   auto const rounded = [&](auto const& heads) {
@@ -53,41 +53,41 @@ void run_step(step_plan const& plan) {
   };
   auto const normalised = [&](auto const& heads) {
     if constexpr (Normalises) {
-      float memory[posenc::detail::most_head_dim];
+      float memory[most_head_dim];
       auto const& norm = plan.norm;
       // Heads without a norm have none in either place.
       auto const eps = static_cast<float>(norm.eps);
-      rounded(heads.norm(posenc::head_norm<float>{
-          .weight = weights(plan, memory),
-          .eps = eps > 0 ? eps : 1,
-          .kind = static_cast<posenc::norm_kind>(norm.kind),
-          .place = eps > 0 ? static_cast<posenc::norm_place>(norm.place) : posenc::norm_place{2},
-          .eps_place = static_cast<posenc::norm_eps>(norm.eps_place)}));
+      rounded(heads.norm(
+          head_norm<float>{.weight = weights(plan, memory),
+                           .eps = eps > 0 ? eps : 1,
+                           .kind = static_cast<norm_kind>(norm.kind),
+                           .place = eps > 0 ? static_cast<norm_place>(norm.place) : norm_place{2},
+                           .eps_place = static_cast<norm_eps>(norm.eps_place)}));
     } else {
       rounded(heads);
     }
   };
-  posenc::heads_shape const shape{plan.all_tokens, plan.all_heads, plan.head_dim};
-  auto const from = view_of<any_format const>(plan.from, shape);
-  posenc::both const to{view_of<any_format>(plan.to[0], shape),
-                        view_of<any_format>(plan.to[1], shape)};
+  heads_shape const shape{plan.all_tokens, plan.all_heads, plan.head_dim};
+  planned_part const first{nullptr, plan.first_token, 0};
+  auto const from = view_of<any_format const>(plan.from, shape, first);
+  both const to{view_of<any_format>(plan.to[0], shape, first),
+                view_of<any_format>(plan.to[1], shape, first)};
   auto const transformed = [&](auto const& heads) {
     normalised(
-        heads.scale(plan.scale).from_hadamard(plan.source_block).hadamard(plan.target_block));
+        heads.scale(plan.factor).from_hadamard(plan.source_block).hadamard(plan.target_block));
   };
   if constexpr (std::is_void_v<From>) {
-    transformed(posenc::unrotated(from, to));
+    transformed(unrotated(from, to));
   } else {
-    transformed(posenc::rotated<From, To>(from, to));
+    transformed(rotated<From, To>(from, to));
   }
 }
 
-void step(step_plan const& plan) noexcept {
-  using posenc::halves, posenc::interleaved;
+inline void step(step_plan const& plan) noexcept {
   auto const with = [&]<class From, class To>(From*, To*) {
     if (plan.rounding != 0) {
-      return plan.rounded_type == POSENC1_F16 ? run_step<From, To, true, posenc::half>(plan)
-                                              : run_step<From, To, true, posenc::bfloat16>(plan);
+      return plan.rounded_to == POSENC1_F16 ? run_step<From, To, true, half>(plan)
+                                            : run_step<From, To, true, bfloat16>(plan);
     }
     return plan.norm.eps > 0 ? run_step<From, To, true, void>(plan)
                              : run_step<From, To, false, void>(plan);
@@ -96,26 +96,24 @@ void step(step_plan const& plan) noexcept {
   constexpr interleaved* i = nullptr;
   constexpr void* none = nullptr;
   if (plan.rows.pairs == 0) return with(none, none);
-  if (plan.from_layout == POSENC1_HALVES)
-    return plan.to_layout == POSENC1_HALVES ? with(h, h) : with(h, i);
-  return plan.to_layout == POSENC1_HALVES ? with(i, h) : with(i, i);
+  if (plan.from_layout == 0) return plan.to_layout == 0 ? with(h, h) : with(h, i);
+  return plan.to_layout == 0 ? with(i, h) : with(i, i);
 }
 
-void hadamard(hadamard_plan const& plan) noexcept {
+inline void hadamard(hadamard_plan const& plan) noexcept {
   auto const of = [&]<class T>(T) {
     posenc::hadamard(numbers_at<T>(plan.at, {plan.tokens, plan.heads, plan.head_dim}), plan.block);
   };
-  switch (plan.type) {
+  switch (plan.type + 1) {
     case POSENC1_F32:
       return of(float());
     case POSENC1_F64:
       return of(double());
     case POSENC1_F16:
-      return of(posenc::half());
+      return of(half());
     default:
-      return of(posenc::bfloat16());
+      return of(bfloat16());
   }
 }
 
-}  // namespace
-}  // namespace posenc_kernels
+}}}  // namespace c_set

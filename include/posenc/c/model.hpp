@@ -1,21 +1,28 @@
 // The C API: the frequencies of a model's layer.
-#include "handles.hpp"
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "posenc/c/detail/handles.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#if defined(POSENC_KERNELS_MODEL)
+#include "posenc/model/hugging_face/read_model.hpp"
+#endif
+
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
 #if defined(POSENC_KERNELS_MODEL)
 
-#include <string_view>
-#include <variant>
-
-#include "posenc/model/hugging_face/read_model.hpp"
-
-namespace posenc_kernels {
-namespace {
-
-void describe(char const* file, size_t layer, size_t length, posenc1_layer* description,
-              posenc1_frequencies** result) {
+inline void describe(char const* file, size_t layer, size_t length, posenc1_layer* description,
+                     posenc1_frequencies** result) {
   auto const model = [&] {
     try {
-      return posenc::read_model(file);
+      return read_model(file);
     } catch (std::invalid_argument const& error) {  // which speaks to C++
       std::string sentence = error.what();
       constexpr std::string_view hint = ", unless unknown_model::as_llama is asked for";
@@ -28,14 +35,14 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
           "posenc1_frequencies_of_model: a layer must rotate one block of each head, got ",
           kind.rotary.size(), "; posenc/model/ in C++ has each");
   auto const separable = kind.key_bias_is_separable();
-  posenc1_layer found{.layout = POSENC1_HALVES,
+  posenc1_layer found{.layout = POSENC1_UNROTATED,
                       .first_dim = 0,
                       .rotary_dim = 0,
                       .head_dim = kind.head_dim,
-                      .window = kind.window.value_or(0),
-                      .ahead = kind.ahead ? *kind.ahead + 1 : 0,
+                      .behind = kind.window.value_or(0),
+                      .ahead = kind.ahead ? *kind.ahead : POSENC1_ALL_AHEAD,
                       .chunk = kind.chunk.value_or(0),
-                      .softmax_factor = kind.softmax_factor,
+                      .factor = kind.softmax_factor,
                       .cap = kind.score_cap.value_or(0),
                       .sinks = kind.sinks ? 1 : 0,
                       .depends_on_length = 0,
@@ -46,8 +53,8 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
   } else {
     auto const& rotary = kind.rotary[0];
     auto frequencies = rotary.frequencies.at(length);
-    found.layout = std::holds_alternative<posenc::halves>(rotary.layout) ? POSENC1_HALVES
-                                                                         : POSENC1_INTERLEAVED;
+    found.layout =
+        std::holds_alternative<halves>(rotary.layout) ? POSENC1_HALVES : POSENC1_INTERLEAVED;
     found.rotary_dim = frequencies.rotary_dim();
     found.first_dim = rotary.block.first_dim(kind.head_dim, found.rotary_dim);
     found.depends_on_length = rotary.frequencies.depends_on_length() ? 1 : 0;
@@ -57,26 +64,24 @@ void describe(char const* file, size_t layer, size_t length, posenc1_layer* desc
   if (description != nullptr) *description = found;
 }
 
-}  // namespace
-}  // namespace posenc_kernels
-
 #endif
 
-posenc1_status posenc1_frequencies_of_model([[maybe_unused]] char const* file,
-                                            [[maybe_unused]] size_t layer,
-                                            [[maybe_unused]] size_t length,
-                                            [[maybe_unused]] posenc1_layer* description,
-                                            [[maybe_unused]] posenc1_frequencies** result) {
-  return posenc_kernels::guarded([&] {
+POSENC_C_FUNCTION posenc1_status posenc1_frequencies_of_model(
+    [[maybe_unused]] char const* file, [[maybe_unused]] size_t layer,
+    [[maybe_unused]] size_t length, [[maybe_unused]] posenc1_layer* description,
+    [[maybe_unused]] posenc1_frequencies** result) {
+  return guarded([&] {
 #if defined(POSENC_KERNELS_MODEL)
     constexpr auto function = "posenc1_frequencies_of_model";
-    posenc_kernels::require_given(function, {{"file", file}, {"result", result}});
-    posenc_kernels::require(*file != '\0', function, ": file must be a name, got none");
-    posenc_kernels::describe(file, layer, length, description, result);
+    require_given(function, {{"file", file}, {"result", result}});
+    require(*file != '\0', function, ": file must be a name, got none");
+    describe(file, layer, length, description, result);
 #else
-    throw posenc_kernels::failure(
+    throw failure(
         POSENC1_NOT_BUILT,
         "posenc: posenc1_frequencies_of_model must be built with posenc_add_kernels(... MODEL)");
 #endif
   });
 }
+
+}}}  // namespace posenc::detail::c

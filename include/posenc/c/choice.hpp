@@ -1,10 +1,14 @@
 // Which instruction set runs: the last that the CPU and the operating system support.
+#pragma once
+
 #include <atomic>
 #include <cstdlib>
 #include <string>
 #include <utility>
 
-#include "set.hpp"
+#include "posenc/c/detail/handles.hpp"
+#include "posenc/c/detail/plans.hpp"
+#include "posenc/core/target.hpp"
 
 #if defined(POSENC_KERNELS_V3) || defined(POSENC_KERNELS_V4)
 #include <cpuid.h>
@@ -13,25 +17,40 @@
 #include <sys/auxv.h>
 #endif
 
-namespace posenc_kernels {
+namespace posenc_c {
 
 extern instruction_set const set_base, set_v3, set_v4, set_v4_bf16, set_bf16;
 
-namespace {
+}  // namespace posenc_c
+
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
 #if defined(POSENC_KERNELS_V3) || defined(POSENC_KERNELS_V4)
 // Whether the CPU has an extension, by the compilers' name of it, and the operating system saves
-// its registers. What a set needs is made of these in posenc_add_kernels.cmake.
-#define POSENC_HAS(extension) (__builtin_cpu_supports(#extension) != 0)
-[[maybe_unused]] bool has_f16c() noexcept {  // clang 14's __builtin_cpu_supports does not know it
+// its registers.
+#define POSENC_HAS(extension) (__builtin_cpu_supports(extension) != 0)
+inline bool has_f16c() noexcept {  // clang 14's __builtin_cpu_supports does not know it
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
 }
+// What posenc_add_kernels.cmake compiles the sets for.
+inline bool runs_v3() noexcept {
+  return POSENC_HAS("sse3") && POSENC_HAS("ssse3") && POSENC_HAS("sse4.1") &&
+         POSENC_HAS("sse4.2") && POSENC_HAS("popcnt") && POSENC_HAS("avx") && POSENC_HAS("avx2") &&
+         has_f16c() && POSENC_HAS("fma") && POSENC_HAS("bmi") && POSENC_HAS("bmi2");
+}
+[[maybe_unused]] inline bool runs_v4() noexcept {
+  return runs_v3() && POSENC_HAS("avx512f") && POSENC_HAS("avx512bw") && POSENC_HAS("avx512cd") &&
+         POSENC_HAS("avx512dq") && POSENC_HAS("avx512vl");
+}
+#endif
+#if defined(POSENC_KERNELS_V4_BF16)
+inline bool runs_v4_bf16() noexcept { return runs_v4() && POSENC_HAS("avx512bf16"); }
 #endif
 
 #if defined(POSENC_KERNELS_BF16)
 // What Linux says of an ARM CPU; its headers may be too old to name the bits.
-bool runs_bf16() noexcept {
+inline bool runs_bf16() noexcept {
   auto const has = getauxval(AT_HWCAP), has_too = getauxval(AT_HWCAP2);
   unsigned long const atomics = 1ul << 8, asimdrdm = 1ul << 12, bf16 = 1ul << 14;
   return (has & atomics) != 0 && (has & asimdrdm) != 0 && (has_too & bf16) != 0;
@@ -39,23 +58,23 @@ bool runs_bf16() noexcept {
 #endif
 
 // From the least to the most.
-constexpr std::pair<instruction_set const*, bool (*)() noexcept> candidates[] = {
+inline constexpr std::pair<instruction_set const*, bool (*)() noexcept> candidates[] = {
     {&set_base, []() noexcept { return true; }},
 #if defined(POSENC_KERNELS_V3)
-    {&set_v3, []() noexcept { return POSENC_KERNELS_V3; }},
+    {&set_v3, runs_v3},
 #endif
 #if defined(POSENC_KERNELS_V4)
-    {&set_v4, []() noexcept { return POSENC_KERNELS_V4; }},
+    {&set_v4, runs_v4},
 #endif
 #if defined(POSENC_KERNELS_V4_BF16)
-    {&set_v4_bf16, []() noexcept { return POSENC_KERNELS_V4_BF16; }},
+    {&set_v4_bf16, runs_v4_bf16},
 #endif
 #if defined(POSENC_KERNELS_BF16)
     {&set_bf16, runs_bf16},
 #endif
 };
 
-instruction_set const& choose() {
+inline instruction_set const& choose() {
   auto const* const given = std::getenv("POSENC_INSTRUCTION_SET");
   std::string const forced = given == nullptr ? "" : given;
   std::string names;
@@ -77,9 +96,8 @@ instruction_set const& choose() {
   return *best;
 }
 
-}  // namespace
-
-instruction_set const& chosen_set() {
+/// The set in use. Throws a failure if POSENC_INSTRUCTION_SET names none.
+inline instruction_set const& chosen_set() {
   static std::atomic<instruction_set const*> chosen = nullptr;
   auto const* set = chosen.load(std::memory_order_relaxed);  // what it points to is constant
   if (set == nullptr) [[unlikely]] {
@@ -89,4 +107,4 @@ instruction_set const& chosen_set() {
   return *set;
 }
 
-}  // namespace posenc_kernels
+}}}  // namespace posenc::detail::c

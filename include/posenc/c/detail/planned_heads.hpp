@@ -1,4 +1,4 @@
-// Heads of a plan as views, compiled for each instruction set. (Included by set.cpp alone.)
+// Heads of a plan as views.
 #pragma once
 
 #include <concepts>
@@ -6,15 +6,18 @@
 #include <span>
 #include <type_traits>
 
-#include "formats.hpp"
+#include "posenc/c/detail/formats.hpp"
+#include "posenc/c/detail/plans.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/heads/format.hpp"
 #include "posenc/heads/heads_in_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/overlap.hpp"
-#include "set.hpp"
 
-namespace posenc_kernels {
-namespace {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {
+
+using namespace posenc_c;
+using c::with_format;
 
 /// Where some heads of a plan are, which outlives it.
 struct planned_part {
@@ -26,7 +29,7 @@ struct planned_part {
 template <class E>
 class planned_address {
  public:
-  planned_address(E*, posenc::heads_shape const& shape, planned_part const& part) noexcept
+  planned_address(E*, heads_shape const& shape, planned_part const& part) noexcept
       : part_(part), tokens_(shape.tokens), heads_(shape.heads), width_(shape.head_dim) {}
 
   std::size_t tokens() const noexcept { return tokens_; }
@@ -34,7 +37,7 @@ class planned_address {
   std::size_t width() const noexcept { return width_; }
   std::ptrdiff_t head_stride() const noexcept { return strides().head; }
   /// Of tokens in one page.
-  posenc::heads_strides strides() const noexcept {
+  heads_strides strides() const noexcept {
     constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(E));
     return {part_.at->token / size, part_.at->head / size};
   }
@@ -50,8 +53,8 @@ class planned_address {
                                 static_cast<std::ptrdiff_t>(part_.head + head) * part_.at->head);
   }
   planned_part const& part() const noexcept { return part_; }
-  posenc::memory_range memory() const noexcept { return {}; }  // was compared before
-  posenc::detail::strided_memory strided() const noexcept { return {}; }
+  memory_range memory() const noexcept { return {}; }  // was compared before
+  strided_memory strided() const noexcept { return {}; }
 
  protected:
   void narrow_heads(std::size_t first, std::size_t count) noexcept {
@@ -67,7 +70,7 @@ class planned_address {
 };
 
 struct as_planned {
-  using shape = posenc::heads_shape;
+  using shape = heads_shape;
   using strides = planned_part;
   template <class E>
   using of = planned_address<E>;
@@ -81,12 +84,12 @@ struct run_time_format {
   std::size_t bytes(std::size_t) const noexcept { return 1; }  // strides say the same
   std::size_t scale_bytes(std::size_t) const noexcept { return 1; }
   void encode(std::span<float const> head, std::byte* to, std::byte* scales) const noexcept {
-    posenc::detail::heads_to_encode one(head, to, scales);
+    heads_to_encode one(head, to, scales);
     encode_some(one);
   }
-  void encode_some(posenc::detail::heads_to_encode& some) const noexcept {
+  void encode_some(heads_to_encode& some) const noexcept {
     with_format(*heads, [&]<class Format>(Format const& format) {
-      if constexpr (posenc::scaled_format<Format>) {  // quicker one by one
+      if constexpr (scaled_format<Format>) {  // quicker one by one
         for (; some.count != 0; some.next()) format.encode(some.head(), some.to, some.scales);
       } else {
         posenc::detail::encode(format, some);
@@ -96,7 +99,7 @@ struct run_time_format {
   void decode(std::byte const* from, std::byte const* scales,
               std::span<float> head) const noexcept {
     with_format(*heads, [&]<class Format>(Format const& format) {
-      if constexpr (posenc::scaled_format<Format>) {
+      if constexpr (scaled_format<Format>) {
         format.decode(from, scales, head);
       } else {
         format.decode(from, head);
@@ -111,8 +114,8 @@ using decoded_format = run_time_format<false>;
 /// Heads in a format: one that is known, or any. Format: const where they are only read.
 template <class Format>
 auto view_of(std::remove_const_t<Format> const& format, stored_heads const& s,
-             posenc::heads_shape const& shape, planned_part part = {nullptr}) noexcept {
-  using view = posenc::heads_view<Format, as_planned>;
+             heads_shape const& shape, planned_part part = {nullptr}) noexcept {
+  using view = heads_view<Format, as_planned>;
   std::conditional_t<std::is_const_v<Format>, void const, void>*const codes = s.codes.data,
                                                                       *const scales = s.scales.data;
   part.at = &s.codes;
@@ -124,16 +127,16 @@ auto view_of(std::remove_const_t<Format> const& format, stored_heads const& s,
 }
 template <class Format>
 requires std::same_as<std::remove_const_t<Format>, any_format>
-auto view_of(stored_heads const& s, posenc::heads_shape const& shape) noexcept {
-  return view_of<Format>(any_format{&s}, s, shape);
+auto view_of(stored_heads const& s, heads_shape const& shape,
+             planned_part part = {nullptr}) noexcept {
+  return view_of<Format>(any_format{&s}, s, shape, part);
 }
 /// Heads of numbers.
 template <class T>
-posenc::heads_view<T, as_planned> numbers_at(places const& at, posenc::heads_shape const& shape,
-                                             planned_part part = {nullptr}) noexcept {
+heads_view<T, as_planned> numbers_at(places const& at, heads_shape const& shape,
+                                     planned_part part = {nullptr}) noexcept {
   part.at = &at;
   return {reinterpret_cast<T*>(at.data), shape, part};
 }
 
-}  // namespace
-}  // namespace posenc_kernels
+}}}  // namespace c_set

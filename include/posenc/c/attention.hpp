@@ -1,4 +1,6 @@
-// The C API: attention. Checks its arguments, in O(tokens), and hands plans to the set.
+// posenc.h: attention. Checks its arguments, in O(tokens), and hands plans to the set.
+#pragma once
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,32 +9,33 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
 #include <vector>
 
-#include "attention_plan.hpp"
-#include "handles.hpp"
+#include "posenc/c/choice.hpp"
+#include "posenc/c/detail/attention_plan.hpp"
+#include "posenc/c/detail/handles.hpp"
 #include "posenc/core/detail/scratch.hpp"
 #include "posenc/core/detail/worker_marks.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc_kernels {
-namespace {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
-attention_functions const& functions_in_use() {
+inline attention_functions const& functions_in_use() {
   auto const& set = chosen_set();
   return *(set.attention != nullptr ? set.attention : set.fewer->attention);
 }
 
-[[noreturn]] void refuse_memory(char const* function, char const* size_of, std::size_t needed,
-                                std::size_t bytes) {
-  posenc::detail::refuse(function, ": memory must have ", needed, " bytes, as ", size_of,
-                         " says, got ", bytes);
+[[noreturn]] inline void refuse_memory(char const* function, char const* size_of,
+                                       std::size_t needed, std::size_t bytes) {
+  refuse(function, ": memory must have ", needed, " bytes, as ", size_of, " says, got ", bytes);
 }
-void require_size(char const* function, std::size_t bytes) {
+inline void require_size(char const* function, std::size_t bytes) {
   require(bytes != std::numeric_limits<std::size_t>::max(), function,
           ": scores must fit into memory, got more");
 }
 
-void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
+inline void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
   constexpr auto function = "posenc1_attend";
   auto const& of_set = functions_in_use();
   auto const memory = reinterpret_cast<std::uintptr_t>(a.memory);
@@ -49,56 +52,69 @@ void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
 
 /// What the workers of a call share beside the memory of the set's own.
 struct shared_memory {
-  posenc::detail::worker_marks marks;
+  worker_marks marks;
   attention_plan* plans;  ///< [workers][count]
   std::byte* rest;
   std::size_t bytes;  ///< before the rest
 
   shared_memory(std::size_t count, std::size_t workers, void* memory)
-      : shared_memory(
-            count, workers,
-            memory == nullptr ? posenc::detail::scratch() : posenc::detail::scratch(memory)) {}
+      : shared_memory(count, workers, memory == nullptr ? scratch() : scratch(memory)) {}
 
  private:
-  shared_memory(std::size_t count, std::size_t workers, posenc::detail::scratch all)
+  shared_memory(std::size_t count, std::size_t workers, scratch all)
       : marks(all, workers), plans(all.take<attention_plan>(workers, count)) {
     rest = all.take<std::byte>(0);
     bytes = all.bytes();
   }
 };
 
-/// Of what equal workers are given, but for their indices.
-std::uint64_t hash_of(posenc1_attention const* attentions, std::size_t count,
-                      posenc1_worker const& worker) noexcept {
-  std::uint64_t hash = 0x9e37'79b9'7f4a'7c15u;
-  auto const add = [&](auto const&... values) {
-    auto const one = [&](auto const& value) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &value, sizeof value);
-      hash = (hash ^ bits) * 0xff51'afd7'ed55'8ccdu;
-      hash ^= hash >> 32;
-    };
-    (one(values), ...);
-  };
-  auto const heads = [&](posenc1_heads const& h) {
-    add(h.data, h.type, h.token_stride, h.head_stride, h.slots, h.page_tokens);
-  };
-  auto const cache = [&](posenc1_cache const& c) {
-    add(c.data, c.format, c.token_stride, c.head_stride, c.slots, c.page_tokens, c.scales, c.scale);
-  };
-  add(count, worker.count, worker.memory_bytes);
-  for (auto const& a : std::span(attentions, count)) {
-    heads(a.queries), heads(a.outputs), heads(a.keys), heads(a.values);
-    cache(a.key_cache), cache(a.value_cache);
-    add(a.tokens, a.heads, a.kv_heads, a.head_dim, a.value_dim, a.scale, a.sinks, a.query_tokens,
-        a.query_positions, a.key_positions, a.causal, a.dot_products, a.behind, a.ahead, a.chunk,
-        a.mask.data, a.mask.type, a.mask.query_stride, a.bias.data, a.bias.type, a.slopes, a.cap,
-        a.temperature.rule, a.temperature.length, a.log_sum_exp, a.scores, a.weights, a.key_bias,
-        a.profiles.profiles, a.profiles.rank, a.profiles.extent, a.profiles.query_side, a.tau,
-        a.temperature.scale);
+/// A hash of what equal workers are given. (Fields by structured bindings, so that none is
+/// forgotten: whole structs have padding.)
+class hash_of_arguments {
+ public:
+  std::uint64_t value() const noexcept { return hash_; }
+
+  void add(auto const&... fields) noexcept { (add_one(fields), ...); }
+
+ private:
+  template <class T>
+  requires std::is_scalar_v<T>
+  void add_one(T const& field) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &field, sizeof field);
+    hash_ = (hash_ ^ bits) * 0xff51'afd7'ed55'8ccdu;
+    hash_ ^= hash_ >> 32;
   }
-  return hash;
-}
+  void add_one(posenc1_heads const& heads) noexcept {
+    auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = heads;
+    add(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  }
+  void add_one(posenc1_cells const& cells) noexcept {
+    auto const& [a, b, c, d, e, f, g, h] = cells;
+    add(a, b, c, d, e, f, g, h);
+  }
+  void add_one(posenc1_temperature const& temperature) noexcept {
+    auto const& [a, b, c, d, e, f] = temperature;
+    add(a, b, c, d, e, f);
+  }
+  void add_one(posenc1_profiles const& profiles) noexcept {
+    auto const& [a, b, c, d] = profiles;
+    add(a, b, c, d);
+  }
+  void add_one(posenc1_attention const& attention) noexcept {
+    auto const& [queries, outputs, keys, values, tokens, query_tokens, heads, kv_heads, head_dim,
+                 value_dim, scale, factor, sinks, memory, memory_bytes, query_positions,
+                 key_positions, behind, ahead, chunk, dot_products, mask, bias, slopes, cap,
+                 temperature, log_sum_exp, scores, weights, key_bias, profiles, tau] = attention;
+    add(queries, outputs, keys, values, tokens, query_tokens, heads, kv_heads, head_dim, value_dim,
+        scale, factor, sinks, query_positions, key_positions, behind, ahead, chunk, dot_products,
+        mask, bias, slopes, cap, temperature, log_sum_exp, scores, weights, key_bias, profiles,
+        tau);
+    static_cast<void>(memory), static_cast<void>(memory_bytes);  // of each call alone
+  }
+
+  std::uint64_t hash_ = 0x9e37'79b9'7f4a'7c15u;
+};
 
 /// One worker on its way through the barriers.
 struct worker_on_the_way {
@@ -113,8 +129,11 @@ struct worker_on_the_way {
   }
   /// Leaves a mark, and finds out behind the first barrier whether all workers are here with equal
   /// arguments: before that, nothing else is in the memory, whose parts depend on their numbers.
-  void find_agreement(posenc::detail::worker_marks const& marks) {
-    auto const hash = hash_of(attentions, count, given);
+  void find_agreement(worker_marks const& marks) {
+    hash_of_arguments arguments;
+    arguments.add(count, given.count, given.memory, given.memory_bytes);
+    for (auto const& a : std::span(attentions, count)) arguments.add(a);
+    auto const hash = arguments.value();
     marks.leave(given.index, hash);
     wait();
     bool const agree = marks.agree_on(hash);
@@ -124,10 +143,10 @@ struct worker_on_the_way {
   }
 };
 
-constexpr auto attend_as_function = "posenc1_attend_as";
+inline constexpr auto attend_as_function = "posenc1_attend_as";
 
-std::size_t bytes_of(char const* function, posenc1_attention const* attentions, std::size_t count,
-                     std::size_t workers) {
+inline std::size_t bytes_of(char const* function, posenc1_attention const* attentions,
+                            std::size_t count, std::size_t workers) {
   std::vector<attention_plan> plans;
   for (auto const& a : std::span(attentions, count))
     plans.push_back(shape_of(function, a, 0, std::numeric_limits<std::size_t>::max()));
@@ -144,7 +163,7 @@ std::size_t bytes_of(char const* function, posenc1_attention const* attentions, 
   return rest + shared.bytes;
 }
 
-void attend_as(worker_on_the_way& self) {
+inline void attend_as(worker_on_the_way& self) {
   constexpr auto function = attend_as_function;
   auto const& given = self.given;
   require(given.index < given.count, function, ": index must be below count, got ", given.index,
@@ -163,12 +182,12 @@ void attend_as(worker_on_the_way& self) {
   self.find_agreement(shared.marks);
   if (self.count == 0) return;
   struct unmarked {  // when it leaves
-    posenc::detail::worker_marks const& marks;
+    worker_marks const& marks;
     std::size_t index;
     ~unmarked() { marks.erase(index); }
   } const on_leaving{shared.marks, given.index};
   auto const memory = reinterpret_cast<std::uintptr_t>(given.memory);
-  posenc::memory_range const used{memory, memory + given.memory_bytes};
+  memory_range const used{memory, memory + given.memory_bytes};
   auto* const plans = shared.plans + given.index * self.count;
   for (std::size_t i = 0; i < self.count; ++i) {
     ::new (plans + i) attention_plan(
@@ -187,35 +206,30 @@ void attend_as(worker_on_the_way& self) {
   if (!functions_in_use().attend(plans, self.count, team)) refuse_its_memory();
 }
 
-}  // namespace
-}  // namespace posenc_kernels
-
-using namespace posenc_kernels;
-
-posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const* bias,
-                                       size_t kv_heads, size_t heads, size_t head_dim,
-                                       posenc1_layout layout, size_t first_dim, size_t hadamard,
-                                       posenc1_key_bias** result) {
+POSENC_C_FUNCTION posenc1_status posenc1_key_bias_create(
+    posenc1_frequencies const* f, float const* bias, size_t kv_heads, size_t heads, size_t head_dim,
+    posenc1_layout layout, size_t first_dim, size_t hadamard, posenc1_key_bias** result) {
   return guarded([&] {
     constexpr auto function = "posenc1_key_bias_create";
     require_given(function, {{"f", f}, {"bias", bias}, {"result", result}});
     require_dim(function, "heads", heads), require_dim(function, "kv_heads", kv_heads);
     require_dim(function, "head_dim", head_dim);
     auto const bits = bits_of(layout);
-    require(bits < layouts, function, ": layout must be one of the header, got ", bits);
+    require(bits - 1 < layouts, function,
+            ": layout must be POSENC1_HALVES or POSENC1_INTERLEAVED, got ", bits);
     auto const& set = functions_in_use();
-    auto made = std::make_unique<posenc1_key_bias>(
-        posenc1_key_bias{&set, nullptr, kv_heads, heads, head_dim});
+    auto made = std::make_unique<posenc1_key_bias>(posenc1_key_bias{&set, nullptr});
     in_name_of(function, [&] {
       made->bias = set.make_key_bias(
-          {list_of(*f), bias, kv_heads, heads, head_dim, first_dim, bits, hadamard});
+          {list_of(*f), bias, kv_heads, heads, head_dim, first_dim, bits - 1, hadamard});
     });
     *result = made.release();
   });
 }
 
-posenc1_status posenc1_key_bias_at(posenc1_key_bias const* bias, int64_t const* positions,
-                                   size_t tokens, int64_t delta, posenc1_key_bias** result) {
+POSENC_C_FUNCTION posenc1_status posenc1_key_bias_at(posenc1_key_bias const* bias,
+                                                     int64_t const* positions, size_t tokens,
+                                                     int64_t delta, posenc1_key_bias** result) {
   return guarded([&] {
     constexpr auto function = "posenc1_key_bias_at";
     require_given(function, {{"bias", bias}, {"result", result}});
@@ -230,14 +244,15 @@ posenc1_status posenc1_key_bias_at(posenc1_key_bias const* bias, int64_t const* 
   });
 }
 
-void posenc1_key_bias_destroy(posenc1_key_bias* bias) {
+POSENC_C_FUNCTION void posenc1_key_bias_destroy(posenc1_key_bias* bias) {
   if (bias == nullptr) return;
   bias->set->destroy_key_bias(bias->bias);
   delete bias;
 }
 
-posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size_t first,
-                                        size_t last, size_t* bytes) {
+POSENC_C_FUNCTION posenc1_status posenc1_attention_memory(posenc1_attention const* attention,
+                                                          size_t first, size_t last,
+                                                          size_t* bytes) {
   return guarded([&] {
     constexpr auto function = "posenc1_attention_memory";
     require_given(function, {{"attention", attention}, {"bytes", bytes}});
@@ -250,36 +265,40 @@ posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size
   });
 }
 
-posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, size_t last) {
+POSENC_C_FUNCTION posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first,
+                                                size_t last) {
   return guarded([&] {
     constexpr auto function = "posenc1_attend";
     require_given(function, {{"attention", attention}});
-    in_name_of(function, [&] { posenc_kernels::attend(*attention, first, last); });
+    in_name_of(function, [&] { c::attend(*attention, first, last); });
   });
 }
 
-posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, size_t count,
-                                           size_t workers, size_t* bytes) {
+POSENC_C_FUNCTION posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions,
+                                                             size_t count, size_t workers,
+                                                             size_t* bytes) {
   return guarded([&] {
     constexpr auto function = "posenc1_attention_memory_of";
     require_given(function, {{"bytes", bytes}});
     if (count != 0) require_given(function, {{"attentions", attentions}});
-    *bytes = bytes_of(function, attentions, count, std::max<std::size_t>(workers, 1));
+    require(workers > 0, function, ": workers must be at least 1, got 0");
+    *bytes = bytes_of(function, attentions, count, workers);
   });
 }
 
-posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
-                                 posenc1_worker const* worker) {
+POSENC_C_FUNCTION posenc1_status posenc1_attend_as(posenc1_attention const* attentions,
+                                                   size_t count, posenc1_worker const* worker) {
   return guarded([&] {
     require_given(attend_as_function, {{"worker", worker}});
     worker_on_the_way self{attentions, count, *worker};
-    self.given.count = std::max<std::size_t>(self.given.count, 1);
     try {
       if (count != 0) require_given(attend_as_function, {{"attentions", attentions}});
-      in_name_of(attend_as_function, [&] { attend_as(self); });
+      in_name_of(attend_as_function, [&] { c::attend_as(self); });
     } catch (...) {
       if (!self.has_waited) self.wait();
       throw;
     }
   });
 }
+
+}}}  // namespace posenc::detail::c

@@ -1,4 +1,6 @@
 // The C API: errors, the version, the instruction set, and rows.
+#pragma once
+
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
@@ -7,17 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "checked.hpp"
-#include "handles.hpp"
+#include "posenc/c/choice.hpp"
+#include "posenc/c/detail/handles.hpp"
+#include "posenc/c/detail/views.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/version.hpp"
 
-namespace posenc_kernels {
-namespace {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
-thread_local char sentence_of_thread[1024] = "";
-
-void make(posenc1_frequencies const& f, posenc::frequencies const* to, std::int64_t table_range,
-          posenc1_row_maker** result) {
+inline void make(posenc1_frequencies const& f, frequencies const* to, std::int64_t table_range,
+                 posenc1_row_maker** result) {
   auto const& set = chosen_set();
   auto made = std::make_unique<posenc1_row_maker>(
       posenc1_row_maker{&set, nullptr, to != nullptr, axes_of(f), {}});
@@ -30,20 +31,20 @@ void make(posenc1_frequencies const& f, posenc::frequencies const* to, std::int6
 /// Positions and old ones as int64, or fractional.
 template <class P>
 void write_rows(char const* function, posenc1_row_maker const* maker, P const* positions,
-                P const* from_positions, std::size_t tokens, posenc1_type type, void* memory) {
+                P const* from_positions, std::size_t tokens, posenc1_format format, void* memory) {
   require_given(function, {{"maker", maker}});
   if (tokens != 0) require_given(function, {{"positions", positions}, {"memory", memory}});
   require(maker->rerotates || from_positions == nullptr, function,
           ": from_positions must be null for a maker that does not rerotate");
-  auto const bits = bits_of(type);
+  auto const bits = bits_of(format);
   bool const doubles = bits == 0u + POSENC1_F64;
   require(bits == 0u + POSENC1_F32 || doubles, function,
-          ": type must be POSENC1_F32 or POSENC1_F64, got ", bits);
+          ": format must be POSENC1_F32 or POSENC1_F64, got ", bits);
   require_aligned(function, "memory", memory, doubles ? 8 : 4);
   if constexpr (std::floating_point<P>) {
     for (auto const* all : {positions, from_positions})
       for (std::size_t i = 0; all != nullptr && i < maker->axes * tokens; ++i)
-        require(posenc::is_finite(all[i]) && all[i] >= -0x1p63 && all[i] < 0x1p63, function,
+        require(is_finite(all[i]) && all[i] >= -0x1p63 && all[i] < 0x1p63, function,
                 ": a position must be finite and within [-2^63, 2^63), got ", all[i], " at token ",
                 i % tokens);
   }
@@ -51,32 +52,22 @@ void write_rows(char const* function, posenc1_row_maker const* maker, P const* p
                          doubles, memory);
 }
 
-}  // namespace
+POSENC_C_FUNCTION char const* posenc1_error() { return sentence_of_thread; }
 
-posenc1_status failed(posenc1_status status, char const* sentence) noexcept {
-  std::snprintf(sentence_of_thread, sizeof sentence_of_thread, "%s", sentence);
-  return status;
-}
-
-}  // namespace posenc_kernels
-
-using namespace posenc_kernels;
-
-char const* posenc1_error() { return sentence_of_thread; }
-
-char const* posenc1_version() {
+POSENC_C_FUNCTION char const* posenc1_version() {
   return POSENC_KERNELS_TEXT(POSENC_VERSION_MAJOR) "." POSENC_KERNELS_TEXT(
       POSENC_VERSION_MINOR) "." POSENC_KERNELS_TEXT(POSENC_VERSION_PATCH);
 }
 
-char const* posenc1_instruction_set() {
+POSENC_C_FUNCTION char const* posenc1_instruction_set() {
   char const* name = nullptr;
   guarded([&] { name = chosen_set().name; });
   return name;
 }
 
-posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f, int64_t table_range,
-                                        posenc1_row_maker** result) {
+POSENC_C_FUNCTION posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f,
+                                                          int64_t table_range,
+                                                          posenc1_row_maker** result) {
   return guarded([&] {
     require_given("posenc1_row_maker_create", {{"f", f}, {"result", result}});
     constexpr auto function = "posenc1_row_maker_create";
@@ -88,16 +79,16 @@ posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f, int64_t ta
   });
 }
 
-posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
-                                         posenc1_frequencies const* to,
-                                         posenc1_row_maker** result) {
+POSENC_C_FUNCTION posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
+                                                           posenc1_frequencies const* to,
+                                                           posenc1_row_maker** result) {
   return guarded([&] {
     require_given("posenc1_rerotation_create", {{"from", from}, {"result", result}});
     auto const axes = std::max(axes_of(*from), to == nullptr ? 1 : axes_of(*to));
     require(axes == 1, "posenc1_rerotation_create: frequencies must be on one axis, got ", axes,
             "; rows of a row maker, at the distances, move keys on several");
     auto const pairs = from->value.pairs();
-    auto const target = to != nullptr ? to->value : posenc::frequencies(std::vector(pairs, 0.0));
+    auto const target = to != nullptr ? to->value : frequencies(std::vector(pairs, 0.0));
     require(target.pairs() == pairs,
             "posenc1_rerotation_create: both frequencies must have the same number "
             "of pairs, got ",
@@ -106,25 +97,30 @@ posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
   });
 }
 
-posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const* positions,
-                                  int64_t const* from_positions, size_t tokens, posenc1_type type,
-                                  void* memory) {
+POSENC_C_FUNCTION posenc1_status posenc1_write_rows(posenc1_row_maker const* maker,
+                                                    int64_t const* positions,
+                                                    int64_t const* from_positions, size_t tokens,
+                                                    posenc1_format format, void* memory) {
   return guarded([&] {
-    write_rows("posenc1_write_rows", maker, positions, from_positions, tokens, type, memory);
+    write_rows("posenc1_write_rows", maker, positions, from_positions, tokens, format, memory);
   });
 }
 
-posenc1_status posenc1_write_fractional_rows(posenc1_row_maker const* maker,
-                                             double const* positions, double const* from_positions,
-                                             size_t tokens, posenc1_type type, void* memory) {
+POSENC_C_FUNCTION posenc1_status posenc1_write_fractional_rows(posenc1_row_maker const* maker,
+                                                               double const* positions,
+                                                               double const* from_positions,
+                                                               size_t tokens, posenc1_format format,
+                                                               void* memory) {
   return guarded([&] {
-    write_rows("posenc1_write_fractional_rows", maker, positions, from_positions, tokens, type,
+    write_rows("posenc1_write_fractional_rows", maker, positions, from_positions, tokens, format,
                memory);
   });
 }
 
-void posenc1_row_maker_destroy(posenc1_row_maker* maker) {
+POSENC_C_FUNCTION void posenc1_row_maker_destroy(posenc1_row_maker* maker) {
   if (maker == nullptr) return;
   maker->set->destroy_rows(maker->rows);
   delete maker;
 }
+
+}}}  // namespace c

@@ -1,4 +1,4 @@
-// Rows of cosines and sines, compiled for each instruction set. (Included by set.cpp alone.)
+// Rows of cosines and sines, as an instruction set makes them.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,32 @@
 #include <span>
 #include <vector>
 
+#include "posenc/c/detail/plans.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/rerotation.hpp"
 #include "posenc/rows/row_maker.hpp"
-#include "set.hpp"
 
-namespace posenc_kernels {
-namespace {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {
+
+using namespace posenc_c;
 
 template <class Real>
-posenc::cos_sin_view<Real> rows_of(rows_plan const& rows, std::size_t tokens) noexcept {
+cos_sin_view<Real> rows_of(rows_plan const& rows, std::size_t tokens) noexcept {
   return {static_cast<Real const*>(rows.cos_sin),
           tokens,
           rows.pairs,
-          {static_cast<posenc::pair_range const*>(rows.rotated), rows.rotated_count}};
+          {static_cast<pair_range const*>(rows.rotated), rows.rotated_count}};
 }
 
 // One of three makers.
 struct rows {
-  std::optional<posenc::row_maker> maker;
-  std::optional<posenc::cos_sin_table> table;
-  std::optional<posenc::detail::rerotation> again;
+  std::optional<row_maker> maker;
+  std::optional<cos_sin_table> table;
+  std::optional<rerotation> again;
 
   /// positions: [axes][tokens].
   template <class P, class Real>
@@ -50,26 +52,26 @@ struct rows {
   }
 };
 
-posenc::frequencies frequencies_of(frequency_list const& f) {
+inline frequencies frequencies_of(frequency_list const& f) {
   return {std::vector(f.inv_freq, f.inv_freq + f.pairs), std::vector(f.rest, f.rest + f.pairs),
           f.attention_factor};
 }
 
 /// Nothing where there is one axis.
-std::optional<posenc::pair_axes> axes_of(frequency_list const& f) {
+inline std::optional<pair_axes> axes_of(frequency_list const& f) {
   if (f.axis_of_pair == nullptr) return {};
-  return posenc::pair_axes(std::vector(f.axis_of_pair, f.axis_of_pair + f.pairs));
+  return pair_axes(std::vector(f.axis_of_pair, f.axis_of_pair + f.pairs));
 }
 
-rows_of_set* make_rows(frequency_list const& f, frequency_list const* to, std::int64_t table_range,
-                       rows_plan& plan) {
+inline rows_of_set* make_rows(frequency_list const& f, frequency_list const* to,
+                              std::int64_t table_range, rows_plan& plan) {
   auto made = std::make_unique<rows>();
   auto const of = [](auto const& maker) {
     return maker.write(std::span<std::int64_t const>(), static_cast<float*>(nullptr))
         .rotated_pairs();
   };
   auto const axes = axes_of(f);
-  std::span<posenc::pair_range const> const rotated =
+  std::span<pair_range const> const rotated =
       to != nullptr
           ? made->again.emplace(frequencies_of(f), frequencies_of(*to), false).rotated_pairs
       : axes             ? of(made->maker.emplace(frequencies_of(f), *axes))
@@ -79,10 +81,10 @@ rows_of_set* make_rows(frequency_list const& f, frequency_list const* to, std::i
   return reinterpret_cast<rows_of_set*>(made.release());
 }
 
-void destroy_rows(rows_of_set* made) noexcept { delete reinterpret_cast<rows*>(made); }
+inline void destroy_rows(rows_of_set* made) noexcept { delete reinterpret_cast<rows*>(made); }
 
-void write_rows(rows_of_set const& made, void const* positions, void const* from_positions,
-                bool fractional, std::size_t tokens, bool doubles, void* memory) noexcept {
+inline void write_rows(rows_of_set const& made, void const* positions, void const* from_positions,
+                       bool fractional, std::size_t tokens, bool doubles, void* memory) noexcept {
   auto const write_at = [&]<class P>(P const* at, auto* to) {
     reinterpret_cast<rows const&>(made).write(at, static_cast<P const*>(from_positions), tokens,
                                               to);
@@ -94,5 +96,4 @@ void write_rows(rows_of_set const& made, void const* positions, void const* from
   doubles ? write(static_cast<double*>(memory)) : write(static_cast<float*>(memory));
 }
 
-}  // namespace
-}  // namespace posenc_kernels
+}}}  // namespace c_set

@@ -1,4 +1,6 @@
 // The C API: frequencies.
+#pragma once
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "handles.hpp"
+#include "posenc/c/detail/handles.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"
@@ -21,14 +24,11 @@
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/rows/pair_axes.hpp"
 
-namespace posenc_kernels {
-namespace {
-
-using posenc::frequencies;
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
 /// Numbers from C. (With a count near 2^64, their end would lie anywhere.)
-std::vector<double> numbers_of(std::string_view function, std::string_view name,
-                               double const* numbers, std::size_t count) {
+inline std::vector<double> numbers_from(std::string_view function, std::string_view name,
+                                        double const* numbers, std::size_t count) {
   require(count <= std::size_t{1} << 24, function, ": ", name, " must be at most 2^24, got ",
           count);
   return {numbers, numbers + count};
@@ -69,13 +69,13 @@ class parameters {
   std::vector<double> list(std::string_view name) {
     auto const* const p = find(name);
     require(p != nullptr && p->list != nullptr, rule_, ": ", name, " must be given as a list");
-    return numbers_of(rule_, "the count of " + std::string(name), p->list, p->count);
+    return numbers_from(rule_, "the count of " + std::string(name), p->list, p->count);
   }
   /// A list, or a number that stands for `count` of them.
   std::vector<double> numbers(std::string_view name, std::size_t count) {
     auto const* const p = find(name);
     if (p != nullptr && p->list != nullptr)
-      return numbers_of(rule_, "the count of " + std::string(name), p->list, p->count);
+      return numbers_from(rule_, "the count of " + std::string(name), p->list, p->count);
     require(p != nullptr, rule_, ": ", name, " must be given");
     return std::vector(count, p->number);
   }
@@ -110,16 +110,15 @@ class parameters {
   std::vector<bool> read_;
 };
 
-posenc::ntk_by_parts_scaling parts_of(parameters& p) {
-  posenc::ntk_by_parts_scaling s{.factor = p.number("factor"),
-                                 .original_length = p.number("original_length")};
+inline ntk_by_parts_scaling parts_of(parameters& p) {
+  ntk_by_parts_scaling s{.factor = p.number("factor"),
+                         .original_length = p.number("original_length")};
   s.alpha = p.number("alpha", s.alpha), s.beta = p.number("beta", s.beta);
   return s;
 }
 
-posenc::yarn_scaling yarn_of(parameters& p) {
-  posenc::yarn_scaling s{.factor = p.number("factor"),
-                         .original_length = p.number("original_length")};
+inline yarn_scaling yarn_of(parameters& p) {
+  yarn_scaling s{.factor = p.number("factor"), .original_length = p.number("original_length")};
   s.beta_fast = p.number("beta_fast", s.beta_fast);
   s.beta_slow = p.number("beta_slow", s.beta_slow);
   s.truncate = p.number("truncate", 1) > 0;
@@ -129,21 +128,21 @@ posenc::yarn_scaling yarn_of(parameters& p) {
   return s;
 }
 
-posenc::longrope_scaling longrope_of(parameters& p) {
-  posenc::longrope_scaling s{.short_factor = p.list("short_factor"),
-                             .long_factor = p.list("long_factor"),
-                             .original_length = p.number("original_length")};
+inline longrope_scaling longrope_of(parameters& p) {
+  longrope_scaling s{.short_factor = p.list("short_factor"),
+                     .long_factor = p.list("long_factor"),
+                     .original_length = p.number("original_length")};
   s.factor = p.number("factor", s.factor), s.attention_factor = p.maybe("attention_factor");
   return s;
 }
 
 /// The rule that says axes too.
-posenc1_frequencies axial(parameters& p) {
+inline posenc1_frequencies axial(parameters& p) {
   std::vector<std::size_t> dims;
   for (auto const n : p.list("dims")) dims.push_back(p.as_count("dims", n));
   auto const bases = p.numbers("base", dims.size());
   auto f = posenc::axial(dims, bases);
-  return {std::move(f), listed(posenc::axial_axes(dims))};
+  return {std::move(f), listed(axial_axes(dims))};
 }
 
 /// A rule, and what it makes of its parameters: of the frequencies that it changes, or of none.
@@ -193,35 +192,35 @@ constexpr rule rules[] = {
      [](auto& p, auto& f) { return fope_floor(f, p.number("trained_length")); }},
     {"geometric", "rotary_dim base", nullptr,
      [](auto& p) -> posenc1_frequencies {
-       return {posenc::geometric(p.count("rotary_dim"), p.number("base"))};
+       return {geometric(p.count("rotary_dim"), p.number("base"))};
      }},
     {"geometric_inclusive", "rotary_dim base", nullptr,
      [](auto& p) -> posenc1_frequencies {
-       return {posenc::geometric_inclusive(p.count("rotary_dim"), p.number("base"))};
+       return {geometric_inclusive(p.count("rotary_dim"), p.number("base"))};
      }},
     {"proportional", "head_dim base p [factor]", nullptr,
      [](auto& p) -> posenc1_frequencies {
-       return {posenc::proportional(p.count("head_dim"), p.number("base"), p.number("p"),
-                                    p.number("factor", 1))};
+       return {proportional(p.count("head_dim"), p.number("base"), p.number("p"),
+                            p.number("factor", 1))};
      }},
     {"part_ntk", "rotary_dim base factor original_length [ntk extrapolation]", nullptr,
      [](auto& p) -> posenc1_frequencies {
-       posenc::part_ntk_scaling s{.factor = p.number("factor"),
-                                  .original_length = p.number("original_length")};
+       part_ntk_scaling s{.factor = p.number("factor"),
+                          .original_length = p.number("original_length")};
        s.ntk = p.number("ntk", s.ntk), s.extrapolation = p.number("extrapolation", s.extrapolation);
-       return {posenc::part_ntk(p.count("rotary_dim"), p.number("base"), s)};
+       return {part_ntk(p.count("rotary_dim"), p.number("base"), s)};
      }},
     {"pixel", "rotary_dim [max_freq]", nullptr,
      [](auto& p) -> posenc1_frequencies {
        auto const max = p.maybe("max_freq");
        auto const dim = p.count("rotary_dim");
-       return {max ? posenc::pixel(dim, *max) : posenc::pixel(dim)};
+       return {max ? pixel(dim, *max) : pixel(dim)};
      }},
     {"axial", "dims base", nullptr, axial},
 };
 
-posenc1_frequencies made(posenc1_frequencies const* of, std::string_view name,
-                         std::span<posenc1_parameter const> all) {
+inline posenc1_frequencies made(posenc1_frequencies const* of, std::string_view name,
+                                std::span<posenc1_parameter const> all) {
   auto const* const found = std::ranges::find(rules, name, &rule::name);
   if (found == std::end(rules)) {
     std::string names;
@@ -239,40 +238,38 @@ posenc1_frequencies made(posenc1_frequencies const* of, std::string_view name,
     auto const dim = given.count("rotary_dim");
     auto const base = given.number("base");
     // The ramp of YaRN is exact where the base is known.
-    if (name == "yarn") return {posenc::yarn(dim, base, yarn_of(given))};
-    return {found->change(given, posenc::geometric(dim, base))};
+    if (name == "yarn") return {yarn(dim, base, yarn_of(given))};
+    return {found->change(given, geometric(dim, base))};
   }();
   given.check_all_read();
   return value;
 }
 
-}  // namespace
-}  // namespace posenc_kernels
-
-using namespace posenc_kernels;
-
-posenc1_status posenc1_frequencies_of_base(size_t rotary_dim, double base,
-                                           posenc1_frequencies** result) {
+POSENC_C_FUNCTION posenc1_status posenc1_frequencies_of_base(size_t rotary_dim, double base,
+                                                             posenc1_frequencies** result) {
   return guarded([&] {
     require_given("posenc1_frequencies_of_base", {{"result", result}});
-    *result = new posenc1_frequencies{posenc::geometric(rotary_dim, base)};
+    *result = new posenc1_frequencies{geometric(rotary_dim, base)};
   });
 }
 
-posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq, size_t pairs,
-                                              double attention_factor,
-                                              posenc1_frequencies** result) {
+POSENC_C_FUNCTION posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq,
+                                                                size_t pairs,
+                                                                double attention_factor,
+                                                                posenc1_frequencies** result) {
   return guarded([&] {
     constexpr auto function = "posenc1_frequencies_of_numbers";
     require_given(function, {{"inv_freq", inv_freq}, {"result", result}});
-    auto const numbers = numbers_of(function, "pairs", inv_freq, pairs);
-    *result = new posenc1_frequencies{posenc::frequencies(numbers, attention_factor)};
+    auto const numbers = numbers_from(function, "pairs", inv_freq, pairs);
+    *result = new posenc1_frequencies{frequencies(numbers, attention_factor)};
   });
 }
 
-posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char const* rule,
-                                           posenc1_parameter const* given, size_t count,
-                                           posenc1_frequencies** result) {
+POSENC_C_FUNCTION posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of,
+                                                             char const* rule,
+                                                             posenc1_parameter const* given,
+                                                             size_t count,
+                                                             posenc1_frequencies** result) {
   return guarded([&] {
     require_given("posenc1_frequencies_of_rule", {{"rule", rule}, {"result", result}});
     if (count != 0) require_given("posenc1_frequencies_of_rule", {{"parameters", given}});
@@ -281,9 +278,10 @@ posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char c
   });
 }
 
-posenc1_status posenc1_frequencies_on_axes(posenc1_frequencies const* of, posenc1_axes axes,
-                                           size_t const* numbers, size_t count,
-                                           posenc1_frequencies** result) {
+POSENC_C_FUNCTION posenc1_status posenc1_frequencies_on_axes(posenc1_frequencies const* of,
+                                                             posenc1_axes axes,
+                                                             size_t const* numbers, size_t count,
+                                                             posenc1_frequencies** result) {
   return guarded([&] {
     constexpr auto function = "posenc1_frequencies_on_axes";
     require_given(function, {{"of", of}, {"numbers", numbers}, {"result", result}});
@@ -296,18 +294,18 @@ posenc1_status posenc1_frequencies_on_axes(posenc1_frequencies const* of, posenc
       std::ranges::copy(given, sections.begin());
       return sections;
     };
-    auto const made = [&]() -> posenc::pair_axes {
+    auto const made = [&]() -> pair_axes {
       switch (bits_of(axes)) {
         case POSENC1_AXES_BY_PAIR:
-          return posenc::pair_axes({given.begin(), given.end()});
+          return pair_axes({given.begin(), given.end()});
         case POSENC1_AXES_CONTIGUOUS:
-          return posenc::contiguous_axes(given);
+          return contiguous_axes(given);
         case POSENC1_AXES_INTERLEAVED:
-          return posenc::interleaved_axes(given);
+          return interleaved_axes(given);
         case POSENC1_AXES_GGML:
-          return posenc::ggml_axes(four(), pairs);
+          return ggml_axes(four(), pairs);
         case POSENC1_AXES_GGML_INTERLEAVED:
-          return posenc::ggml_interleaved_axes(four(), pairs);
+          return ggml_interleaved_axes(four(), pairs);
         default:
           require(false, function, ": axes must be one of posenc1_axes, got ", bits_of(axes));
           std::abort();
@@ -319,7 +317,8 @@ posenc1_status posenc1_frequencies_on_axes(posenc1_frequencies const* of, posenc
   });
 }
 
-size_t posenc1_frequencies_axes(posenc1_frequencies const* f, size_t* axis_of_pair) {
+POSENC_C_FUNCTION size_t posenc1_frequencies_axes(posenc1_frequencies const* f,
+                                                  size_t* axis_of_pair) {
   if (f == nullptr) return 0;
   if (axis_of_pair != nullptr) {
     std::fill_n(axis_of_pair, f->value.pairs(), std::size_t{0});
@@ -328,12 +327,14 @@ size_t posenc1_frequencies_axes(posenc1_frequencies const* f, size_t* axis_of_pa
   return axes_of(*f);
 }
 
-size_t posenc1_frequencies_read(posenc1_frequencies const* f, double* inv_freq,
-                                double* attention_factor) {
+POSENC_C_FUNCTION size_t posenc1_frequencies_read(posenc1_frequencies const* f, double* inv_freq,
+                                                  double* attention_factor) {
   if (f == nullptr) return 0;
   if (inv_freq != nullptr) std::ranges::copy(f->value.inv_freq(), inv_freq);
   if (attention_factor != nullptr) *attention_factor = f->value.attention_factor();
   return f->value.pairs();
 }
 
-void posenc1_frequencies_destroy(posenc1_frequencies* f) { delete f; }
+POSENC_C_FUNCTION void posenc1_frequencies_destroy(posenc1_frequencies* f) { delete f; }
+
+}}}  // namespace c

@@ -1,35 +1,25 @@
-// What each instruction set gives the C API: plain data and functions of plain data.
+// What the functions of posenc.h ask of an instruction set: plain data and functions of plain data,
+// which are the same types whatever a file is compiled for.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 
 #include "posenc/core/target.hpp"
 
-// Of a shared library, the functions of this header alone are exported.
+#include "posenc/posenc.h"
+
+// How a function of posenc.h is defined: of a shared library, these alone are exported.
 #if defined(POSENC_KERNELS_SHARED) && !defined(_WIN32)
-#pragma GCC visibility push(default)
-#include "posenc/posenc.h"
-#pragma GCC visibility pop
+#define POSENC_C_FUNCTION extern "C" [[gnu::visibility("default")]]
 #else
-#include "posenc/posenc.h"
+#define POSENC_C_FUNCTION extern "C"
 #endif
 
 #define POSENC_KERNELS_TEXT(name) POSENC_KERNELS_TEXT_EXPANDED(name)
 #define POSENC_KERNELS_TEXT_EXPANDED(name) #name
 
-#if defined(POSENC_KERNELS_TARGET)
-static_assert(std::string_view(POSENC_KERNELS_TEXT(POSENC_TARGET_CPU)) ==
-                  POSENC_KERNELS_TEXT(POSENC_KERNELS_TARGET),
-              "posenc_add_kernels: the project's flags must not add instructions (as -mavx2 does) "
-              "to those of a set, which may run where they are not, or take them away; give them "
-              "to your own targets alone");
-#endif
-
-namespace posenc_kernels {
+namespace posenc_c {
 
 /// Where heads are, checked. Strides are in bytes.
 struct places {
@@ -61,14 +51,16 @@ struct places {
   }
 };
 
-/// Heads in a format, or of numbers, which are formats 0 to 3.
+/// Heads in a format.
 struct stored_heads {
   places codes, scales;           ///< scales: of formats that have them elsewhere
-  std::size_t format;             ///< a posenc1_format, or POSENC1_F64
+  std::uint32_t format;           ///< a posenc1_format
   float scale, inverse;           ///< of the tensor
   bool multiplies_codes = false;  ///< as posenc::dot_products does, in attention
 };
-inline constexpr std::size_t formats = 17, types = 4, layouts = 2;
+inline constexpr std::uint32_t formats = POSENC1_INT4_STATIC,  ///< from 1 on
+    types = POSENC1_BF16;                                      ///< formats of numbers, from 1 on
+inline constexpr std::size_t layouts = 2;                      ///< from 1 on
 
 /// Rows of cosines and sines, float or double, and the pairs that they rotate.
 struct rows_plan {
@@ -77,13 +69,13 @@ struct rows_plan {
   void const* rotated;  ///< of posenc::pair_range, which differs by set
 };
 
-/// Some heads of some tokens of a posenc1_rotation, checked.
+/// Some heads of some tokens of an operand of numbers, checked.
 struct rotation_plan {
   places from, to;  ///< of tokens in one page
   std::size_t tokens, heads, head_dim, first_dim;
   rows_plan rows;
   bool in_place;
-  double eps, scale;  ///< eps 0: no norm
+  double eps, factor;  ///< eps 0: no norm
   void const* weight;
 };
 
@@ -111,7 +103,7 @@ struct attention_plan {
   posenc1_attention const* given;               ///< what is not below is read here
   stored_heads queries, outputs, keys, values;  ///< of these heads
   std::size_t query_tokens, first_kv_head, kv_heads, group, value_dim;
-  double scale;
+  double scale, factor;  ///< of scores
 
   std::size_t first_head() const noexcept { return first_kv_head * group; }
 };
@@ -148,26 +140,26 @@ struct attention_functions {
   void (*destroy_key_bias)(key_bias_of_set*) noexcept;
 };
 
-}  // namespace posenc_kernels
+}  // namespace posenc_c
 
 struct posenc1_key_bias {
-  posenc_kernels::attention_functions const* set;
-  posenc_kernels::key_bias_of_set* bias;
-  std::size_t kv_heads, heads, head_dim;
+  posenc_c::attention_functions const* set;
+  posenc_c::key_bias_of_set* bias;
 };
 
-namespace posenc_kernels {
+namespace posenc_c {
 
-/// One set of heads of a posenc1_step, checked: those of some tokens.
+/// An operand, checked: some heads of some tokens.
 struct step_plan {
   stored_heads from, to[2];  ///< of all; to[1]: where a second target is
+  std::size_t first_token;   ///< token 0 of this plan
   std::size_t all_tokens, all_heads, token, tokens, head, heads, head_dim;
-  std::size_t first_dim, from_layout, to_layout;
-  rows_plan rows;  ///< of no pairs: no rotation
+  std::size_t first_dim, from_layout, to_layout;  ///< layouts from 0 on
+  rows_plan rows;                                 ///< of no pairs: no rotation
   posenc1_norm norm;
-  float scale;
-  unsigned rounding;  ///< of posenc1_rounding
-  posenc1_type rounded_type;
+  float factor;
+  unsigned rounding;                       ///< of posenc1_rounding
+  std::uint32_t rounded_to;                ///< a posenc1_format
   std::size_t source_block, target_block;  ///< of transforms; 1: none
 };
 using step_function = void(step_plan const&) noexcept;
@@ -175,7 +167,7 @@ using step_function = void(step_plan const&) noexcept;
 /// Heads of numbers that are transformed in place, checked.
 struct hadamard_plan {
   places at;
-  std::size_t type, tokens, heads, head_dim, block;
+  std::size_t type, tokens, heads, head_dim, block;  ///< type: from 0 on
 };
 using hadamard_function = void(hadamard_plan const&) noexcept;
 
@@ -204,10 +196,11 @@ struct instruction_set {
                      bool fractional, std::size_t tokens, bool doubles, void* memory) noexcept;
 };
 
-/// The function of a rotation; null if there is none. What changes type or layout is always fused.
-inline rotate_function* function_of(instruction_set const& set, std::size_t from_type,
-                                    std::size_t to_type, std::size_t from_layout,
-                                    std::size_t to_layout, bool fused) noexcept {
+/// The function of a rotation; null if there is none. Types and layouts are counted from 0 on. What
+/// changes type or layout is always fused. (Inlined: sets share no function.)
+[[gnu::always_inline]] inline rotate_function* function_of(
+    instruction_set const& set, std::size_t from_type, std::size_t to_type, std::size_t from_layout,
+    std::size_t to_layout, bool fused) noexcept {
   bool const changes = from_type != to_type || from_layout != to_layout;
   auto const i =
       (((from_type * types + to_type) * layouts + from_layout) * layouts + to_layout) * 2 +
@@ -216,13 +209,4 @@ inline rotate_function* function_of(instruction_set const& set, std::size_t from
   return set.fewer->rotate[i];
 }
 
-/// What has a status of its own.
-struct failure : std::runtime_error {
-  posenc1_status status;
-  failure(posenc1_status of, std::string const& sentence) : runtime_error(sentence), status(of) {}
-};
-
-/// The set in use. Throws a failure if POSENC_INSTRUCTION_SET names none.
-instruction_set const& chosen_set();
-
-}  // namespace posenc_kernels
+}  // namespace posenc_c

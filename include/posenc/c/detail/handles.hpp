@@ -3,16 +3,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "posenc/c/detail/plans.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "set.hpp"
 
 struct posenc1_frequencies {
   posenc::frequencies value;
@@ -20,14 +23,22 @@ struct posenc1_frequencies {
 };
 
 struct posenc1_row_maker {
-  posenc_kernels::instruction_set const* set;
-  posenc_kernels::rows_of_set* rows;
+  posenc_c::instruction_set const* set;
+  posenc_c::rows_of_set* rows;
   bool rerotates;
-  std::size_t axes;                   ///< of positions
-  posenc_kernels::rows_plan rotated;  ///< of no rows
+  std::size_t axes;             ///< of positions
+  posenc_c::rows_plan rotated;  ///< of no rows
 };
 
-namespace posenc_kernels {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
+
+using namespace posenc_c;
+
+/// What has a status of its own.
+struct failure : std::runtime_error {
+  posenc1_status status;
+  failure(posenc1_status of, std::string const& sentence) : runtime_error(sentence), status(of) {}
+};
 
 inline frequency_list list_of(posenc::frequencies const& f) noexcept {
   return {f.inv_freq().data(), f.rest().data(), f.pairs(), f.attention_factor(), nullptr};
@@ -61,10 +72,14 @@ inline std::uint32_t bits_of(auto const& enumerator) noexcept {
   return bits;
 }
 
-using posenc::detail::require;
+/// For posenc1_error.
+inline thread_local char sentence_of_thread[1024] = "";
 
 /// Keeps the sentence for posenc1_error and returns the status.
-posenc1_status failed(posenc1_status status, char const* sentence) noexcept;
+inline posenc1_status failed(posenc1_status status, char const* sentence) noexcept {
+  std::snprintf(sentence_of_thread, sizeof sentence_of_thread, "%s", sentence);
+  return status;
+}
 
 /// Runs work; what it throws becomes a status.
 posenc1_status guarded(auto const& work) noexcept {
@@ -96,13 +111,10 @@ inline void require_given(char const* function, std::initializer_list<argument> 
 
 /// Rows, of the pairs that their maker rotates; without one, of all.
 inline rows_plan rows_of(posenc1_row_maker const* maker, void const* cos_sin, std::size_t pairs,
-                         posenc::pair_range const& all) noexcept {
+                         pair_range const& all) noexcept {
   auto rows = maker == nullptr ? rows_plan{nullptr, pairs, 1, &all} : maker->rotated;
   rows.cos_sin = cos_sin;
   return rows;
 }
 
-/// posenc1_rotate, which throws.
-void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last);
-
-}  // namespace posenc_kernels
+}}}  // namespace c

@@ -1,0 +1,20 @@
+// The functions of posenc.h, but for the kernels that they run: one file of a program or library
+// includes this, and another one instruction_set.hpp for each instruction set.
+//
+//     c++ -std=c++20 -O3 -ffp-contract=off -c library.cpp         #include "posenc/c/library.hpp"
+//     c++ -std=c++20 -O3 -ffp-contract=off -c base.cpp            #include
+//     "posenc/c/instruction_set.hpp"
+//
+// POSENC_KERNELS_V3, POSENC_KERNELS_V4, POSENC_KERNELS_V4_BF16 (x86) and POSENC_KERNELS_BF16 (ARM)
+// say which sets there are beside base; POSENC_KERNELS_MODEL, that nlohmann-json is there;
+// POSENC_KERNELS_SHARED, that a shared library exports these functions. posenc_add_kernels(), in
+// CMake, does all this.
+#pragma once
+
+#include "posenc/c/attention.hpp"
+#include "posenc/c/choice.hpp"
+#include "posenc/c/frequencies.hpp"
+#include "posenc/c/model.hpp"
+#include "posenc/c/rotation.hpp"
+#include "posenc/c/rows.hpp"
+#include "posenc/core/target.hpp"
