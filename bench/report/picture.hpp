@@ -112,12 +112,12 @@ class picture {
       auto const length =
           static_cast<std::size_t>(std::min(*ns / most, 1.0) * static_cast<double>(longest));
       auto const* const kind = of == &ours ? "ours" : of == ours.limit ? "yardstick" : "other";
-      char number[32];
-      std::snprintf(number, sizeof number, *ns > most ? "%.0f (cut)" : "%.1f", *ns);
+      char shown[32];
+      std::snprintf(shown, sizeof shown, *ns > most ? "%.0f (cut)" : "%.1f", *ns);
       text(out, x + names - 8, at + 14, name, "", "end");
       out << "<rect x='" << x + names << "' y='" << at << "' width='" << length
           << "' height='18' class='" << kind << "'/>\n";
-      text(out, x + names + length + 7, at + 14, number, of == &ours ? "group" : "");
+      text(out, x + names + length + 7, at + 14, shown, of == &ours ? "group" : "");
     }
   }
 
