@@ -15,7 +15,6 @@
 #include "posenc/decode/detail/finite_scores.hpp"
 #include "posenc/decode/detail/padded_rows.hpp"
 #include "posenc/decode/detail/run_reader.hpp"
-#include "posenc/decode/detail/whole_lines.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {

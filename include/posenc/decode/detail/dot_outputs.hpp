@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/detail/dot_blocks.hpp"
 #include "posenc/decode/detail/run_reader.hpp"
-#include "posenc/decode/detail/whole_lines.hpp"
 #include "posenc/heads/format.hpp"
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -30,7 +30,7 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 template <class F>
 struct scaled_weights {
   using number = lanes<float>::number;
-  whole_lines<std::byte> codes;
+  line_vector<std::byte> codes;
   std::vector<float> units, plain;   ///< of each row; what each of its outputs lacks
   std::vector<float> scales, zeros;  ///< of has_zero_points, [heads][tile_tokens]
 
@@ -187,7 +187,7 @@ template <class F>
 void dot_outputs(float* outputs, float const* weights, std::size_t rows, auto const& v) {
   auto const tokens = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows,
              registers = rounded_up(dims, 64) / 64, stride = registers * 64;
-  whole_lines<float> tile_memory(columns * tile_tokens), sum_memory(columns * stride);
+  line_vector<float> tile_memory(columns * tile_tokens), sum_memory(columns * stride);
   auto *const tiles = tile_memory.data(), *const sums = sum_memory.data();
   std::conditional_t<has_groups<F>, unscaled_weights, scaled_weights<F>> encoded(v.heads(), rows);
   for_runs(tokens, [&](token_run const& run) {
