@@ -8,7 +8,6 @@
 
 #include "formats.hpp"
 #include "posenc/heads/format.hpp"
-#include "posenc/heads/heads_in_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/overlap.hpp"
 #include "set.hpp"
