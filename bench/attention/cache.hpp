@@ -12,7 +12,6 @@
 #include "posenc/attention/call.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/heads/format.hpp"
-#include "posenc/heads/heads_in_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "prompt.hpp"

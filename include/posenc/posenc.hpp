@@ -4,7 +4,8 @@
 // clang-format off
 
 // core: what every room stands on
-#include "posenc/core/positions.hpp"  // positions of tokens; lists as arguments, in braces
+#include "posenc/core/positions.hpp"  // positions of tokens
+#include "posenc/core/lists.hpp"      // lists as arguments, in braces
 #include "posenc/core/executor.hpp"   // work in tasks, for an engine's own threads
 #include "posenc/core/require.hpp"    // errors; is_finite
 #include "posenc/core/compiler.hpp"   // what holds under -ffast-math; hints to compilers
@@ -18,7 +19,6 @@
 #include "posenc/heads/in_pages.hpp"         // an address: slots in the pages of a cache
 #include "posenc/heads/slots.hpp"            // slots from a block table
 #include "posenc/heads/format.hpp"           // what a format is; one of your own
-#include "posenc/heads/heads_in_format.hpp"  // heads in a format
 #include "posenc/heads/chosen_format.hpp"    // heads in a format that is chosen at run time
 #include "posenc/heads/storage.hpp"          // float, double, half, bfloat16; an engine's own types
 #include "posenc/heads/overlap.hpp"          // whether heads of two views share a byte
@@ -43,7 +43,6 @@
 
 // rows: from positions to cosines and sines
 #include "posenc/rows/phase.hpp"                  // the cosine and sine of an exact angle
-#include "posenc/rows/row_writer.hpp"             // writes one row of cosines and sines
 #include "posenc/rows/row_maker.hpp"              // rows into the caller's memory
 #include "posenc/rows/cos_sin_view.hpp"           // a view of rows of cosines and sines
 #include "posenc/rows/cos_sin_rows.hpp"           // one row per token; as Hugging Face, too

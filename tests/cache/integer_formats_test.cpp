@@ -16,7 +16,7 @@
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
-#include "posenc/heads/heads_in_format.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "rejects.hpp"
 
 namespace of_integer_formats {

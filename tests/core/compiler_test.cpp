@@ -1,4 +1,5 @@
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/log_add_exp.hpp"
 
 #include <gtest/gtest.h>
 

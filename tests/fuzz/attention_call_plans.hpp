@@ -18,7 +18,6 @@
 #include "attention_plans.hpp"
 #include "given_cells.hpp"
 #include "posenc/attention/arguments.hpp"
-#include "posenc/heads/heads_in_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
 

@@ -1,4 +1,4 @@
-#include "posenc/heads/heads_in_format.hpp"
+#include "posenc/heads/heads_view.hpp"
 
 #include <gtest/gtest.h>
 

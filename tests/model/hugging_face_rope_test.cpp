@@ -10,7 +10,6 @@
 
 #include "model/rope_writer.hpp"
 #include "oracle/frequency_rules.hpp"
-#include "posenc/model/hugging_face.hpp"
 #include "rejects.hpp"
 
 namespace {

@@ -25,7 +25,6 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/rotate.hpp"
-#include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"

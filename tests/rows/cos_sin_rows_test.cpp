@@ -29,7 +29,6 @@
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_rows.hpp"
-#include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/row_maker.hpp"
 #include "rejects.hpp"
 #include "rotation/all_rows.hpp"

@@ -13,7 +13,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/format.hpp"
-#include "posenc/heads/heads_in_format.hpp"
+#include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/simd/codes.hpp"
 #include "posenc/simd/lanes.hpp"

@@ -1,8 +1,6 @@
 // What C++ cannot tell a compiler, and what holds under -ffast-math.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -134,14 +132,6 @@ constexpr bool is_negative_infinity(float x) noexcept {
 }
 constexpr bool is_negative_infinity(double x) noexcept {
   return detail::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000;
-}
-
-/// ln(e^a + e^b). Either may be -infinity. No overflow, whatever their difference.
-inline double log_add_exp(double a, double b) noexcept {
-  if (is_negative_infinity(a)) return b;
-  if (is_negative_infinity(b)) return a;
-  auto const [less, more] = std::minmax(a, b);
-  return more + std::log1p(std::exp(less - more));
 }
 
 }}}  // namespace posenc::detail

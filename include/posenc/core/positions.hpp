@@ -1,4 +1,4 @@
-// Positions of tokens, and lists of numbers as arguments.
+// Positions of tokens.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/lists.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
@@ -20,47 +21,29 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// One position per token, in any order; gaps, repeats and negative positions are allowed.
 using positions_view = std::span<std::int64_t const>;
 
+/// A position: an integer that fits int64, or a finite fractional number below 2^63 in magnitude.
+template <class P>
+concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating_point<P>;
+
+/// A range of known size of positions. Said without the header `ranges`, which takes long to parse.
+template <class R>
+concept position_range = position<detail::number_in<R>> && requires(R const& range) {
+  std::size(range), std::end(range);
+};
+
 namespace detail {
-
-/// Of a vector, an array, a span ...: its span, and the type of its numbers.
-template <class R>
-using span_of = decltype(std::span(std::declval<R&>()));
-template <class R>
-using span_value_t = typename span_of<R>::value_type;
-
-template <class R>
-using number_in = std::remove_cvref_t<decltype(*std::begin(std::declval<R const&>()))>;
 
 void require_position(char const* what, std::integral auto p, std::size_t token) {
   require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p,
           " at token ", token);
 }
+void require_position(char const* what, std::floating_point auto p, std::size_t token) {
+  auto const x = static_cast<double>(p);
+  require(is_finite(x) && x >= -0x1p63 && x < 0x1p63, what,
+          ": a position must be finite and within [-2^63, 2^63), got ", x, " at token ", token);
+}
 
 }  // namespace detail
-
-/// A vector, array, span ... of integers of any type.
-template <class R>
-concept integer_range =
-    std::integral<detail::number_in<R>> && !std::same_as<detail::number_in<R>, bool> &&
-    requires(R const& r) {
-  std::size(r);
-};
-
-/// An argument that takes what std::span takes, a vector, an array ..., and braces:
-///
-///     contiguous_axes({16, 24, 24})
-///
-/// Valid during the call, which must copy what it keeps.
-template <class T>
-struct list_view : std::span<T const> {
-  /// Braces.
-  list_view(std::initializer_list<T> list) noexcept
-      : std::span<T const>(list.begin(), list.size()) {}
-  /// What std::span takes.
-  template <class List>
-  requires std::convertible_to<List const&, std::span<T const>> list_view(List const& list)
-  noexcept : std::span<T const>(list) {}
-};
 
 /// Positions as a value, made of integers of any type:
 ///

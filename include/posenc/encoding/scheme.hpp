@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/log_add_exp.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/encoding/encoding_check.hpp"

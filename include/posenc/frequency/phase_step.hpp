@@ -8,8 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/detail/bit_cast.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/heads/storage.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
@@ -137,8 +138,8 @@ class phase_steps {
   double const* turns() const noexcept { return turns_.data(); }         ///< inv_freq / 2 pi
 
  private:
-  std::vector<phase, detail::line_allocator<phase>> high_, low_;
-  std::vector<double, detail::line_allocator<double>> turns_;
+  detail::line_vector<phase> high_, low_;
+  detail::line_vector<double> turns_;
 };
 
 }}  // namespace posenc

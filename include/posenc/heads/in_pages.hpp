@@ -1,6 +1,7 @@
 // The address of heads in the pages of a cache: one slot per token, in any order.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>

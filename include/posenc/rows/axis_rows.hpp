@@ -16,9 +16,9 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/detail/row_writer.hpp"
 #include "posenc/rows/pair_axes.hpp"
 #include "posenc/rows/row_maker.hpp"
-#include "posenc/rows/row_writer.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 

@@ -6,12 +6,13 @@
 #include <iterator>
 #include <utility>
 
+#include "posenc/core/lists.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
-#include "posenc/rows/row_writer.hpp"
+#include "posenc/rows/detail/row_writer.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
@@ -71,20 +72,20 @@ class cos_sin_cache {
   /// Writes one row per position, in any order, into memory: [tokens][2][pairs]. Returns a view of
   /// it and of this object. Throws std::invalid_argument, before anything is written, at a position
   /// that the cache does not have. Precondition, not checked: the memory has room for all rows.
-  template <std::floating_point Real, integer_position_range Positions>
+  template <std::floating_point Real, integer_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const& {
     check(positions);
     for (auto* row = memory; auto const p : positions) write_row(p, row), row += 2 * pairs();
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), {&all_pairs_, 1}};
   }
   /// Of a temporary: there is nothing to view.
-  template <std::floating_point Real, integer_position_range Positions>
+  template <std::floating_point Real, integer_range Positions>
   void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);
   }
 
   /// The same rows as a value, which has inverse() and transpose().
-  template <std::floating_point Real = arithmetic_t<T>, integer_position_range Positions>
+  template <std::floating_point Real = arithmetic_t<T>, integer_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
     check(positions);
     detail::row_layout const layout{pairs(), {&all_pairs_, 1}, 1, true};

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rows/detail/row_writer.hpp"
 #include "posenc/rows/phase.hpp"
 #include "posenc/rows/row_maker.hpp"
-#include "posenc/rows/row_writer.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 
@@ -141,7 +141,7 @@ class cos_sin_rows {
   }
 
   std::size_t pairs_ = 0, tokens_ = 0;
-  std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]
+  detail::line_vector<Real> cos_sin_;  // [tokens][2][pairs]
   std::vector<pair_range> rotated_pairs_;
   double gain_ = 1;  // row_layout::factor
   bool has_gains_ = false;

@@ -13,6 +13,7 @@
 #include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
+#include "posenc/simd/polynomial.hpp"
 #include "posenc/simd/quotient.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {

@@ -11,6 +11,7 @@
 #include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
+#include "posenc/simd/polynomial.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/log_add_exp.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/score_row.hpp"

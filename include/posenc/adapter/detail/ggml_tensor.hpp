@@ -12,7 +12,6 @@
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/dot_products.hpp"
-#include "posenc/heads/heads_in_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/simd/x86_dot_products.hpp"

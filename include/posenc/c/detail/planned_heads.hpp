@@ -10,7 +10,6 @@
 #include "posenc/c/detail/plans.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/format.hpp"
-#include "posenc/heads/heads_in_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/overlap.hpp"
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
@@ -13,17 +14,15 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 /// counts the bytes that the same parts need.
 class scratch {
  public:
-  static constexpr std::uintptr_t line = 64;
-
   scratch() = default;  ///< counts
   explicit scratch(void* memory) noexcept
-      : begin_((reinterpret_cast<std::uintptr_t>(memory) + line - 1) / line * line), end_(begin_) {}
+      : begin_(next_line(reinterpret_cast<std::uintptr_t>(memory))), end_(begin_) {}
 
   /// Room for `count` times `each` numbers.
   template <class T>
   T* take(std::size_t count, std::size_t each = 1) noexcept {
     constexpr auto most = std::numeric_limits<std::uintptr_t>::max() / 4;
-    auto const first = (end_ + line - 1) / line * line;
+    auto const first = next_line(end_);
     if (each != 0 && count > most / sizeof(T) / each) {
       fits_ = false;
     } else {
@@ -36,7 +35,7 @@ class scratch {
   /// The bytes that are taken, with those before the first line of memory at any address; 2^N - 1
   /// if no memory has as many.
   std::size_t bytes() const noexcept {
-    return fits_ ? end_ - begin_ + line - 1 : std::numeric_limits<std::size_t>::max();
+    return fits_ ? end_ - begin_ + cache_line - 1 : std::numeric_limits<std::size_t>::max();
   }
 
  private:

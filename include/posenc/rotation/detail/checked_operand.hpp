@@ -11,7 +11,6 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/heads/detail/slot_search.hpp"
-#include "posenc/heads/heads_in_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/overlap.hpp"
 #include "posenc/rotation/detail/checked.hpp"

@@ -16,38 +16,14 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/detail/phase_lanes.hpp"
 
-namespace posenc { inline namespace POSENC_TARGET {
-
-/// A position: an integer that fits int64, or a finite fractional number below 2^63 in magnitude.
-template <class P>
-concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating_point<P>;
-
-/// What a range of positions has.
-template <class R>
-using position_in = std::iter_value_t<decltype(std::begin(std::declval<R const&>()))>;
-/// A range of known size of positions. Said without the header `ranges`, which takes long to parse.
-template <class R>
-concept position_range = position<position_in<R>> && requires(R const& range) {
-  std::size(range), std::end(range);
-};
-/// Of integers.
-template <class R>
-concept integer_position_range = position_range<R> && std::integral<position_in<R>>;
-
-namespace detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 constexpr std::int64_t widened(std::integral auto p) noexcept {
   return static_cast<std::int64_t>(p);
 }
 constexpr double widened(std::floating_point auto p) noexcept { return static_cast<double>(p); }
 template <position_range R>
-using widened_t = decltype(widened(std::declval<position_in<R>>()));
-
-void require_position(char const* what, std::floating_point auto p, std::size_t token) {
-  auto const x = widened(p);
-  require(is_finite(x) && x >= -0x1p63 && x < 0x1p63, what,
-          ": a position must be finite and within [-2^63, 2^63), got ", x, " at token ", token);
-}
+using widened_t = decltype(widened(std::declval<number_in<R>>()));
 
 /// Throws unless each position is finite and fits int64.
 template <position_range Positions>
@@ -122,5 +98,4 @@ void write_row_at(double position, phase_steps const& steps, Real* row,
   write_row(row, layout, phases_at(steps, position));
 }
 
-}  // namespace detail
-}}  // namespace posenc
+}}}  // namespace posenc::detail
