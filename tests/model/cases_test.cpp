@@ -272,11 +272,11 @@ void expect(json const& settings, std::string const& format, json const& one) {
   }
   try {
     auto const model = read(settings, format, one);
-    json const full = model_json::json_of(model, model.context.value_or(4096));
+    json const full = model_json::json_of<json>(model, model.context.value_or(4096));
     auto const actual = brief(full, one.at("expected"));
     EXPECT_EQ(difference(actual, one["expected"]), "") << "is read as " << actual;
     for (auto const length : lengths_of(model))
-      expect_frequencies(json(model_json::json_of(model, length)), settings);
+      expect_frequencies(model_json::json_of<json>(model, length), settings);
   } catch (std::exception const& error) {
     ADD_FAILURE() << error.what();
   }

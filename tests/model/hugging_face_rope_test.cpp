@@ -31,7 +31,7 @@ std::string refusal(std::string const& text, rope_surroundings const& around = {
 }
 
 TEST(hugging_face_rope, reads_an_object_alone) {
-  auto const llama3 = R"({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+  std::string const llama3 = R"({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
       "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})";
   auto const read = read_rope_parameters(llama3, "rope", {.head_dim = 128, .base = 5e5});
   EXPECT_EQ(rotary_of(read).rule, "llama3");

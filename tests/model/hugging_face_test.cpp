@@ -17,8 +17,12 @@ using namespace posenc;
 using nlohmann::json;
 
 json llama() {
-  return json::parse(R"({"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4,
-      "hidden_size": 256, "max_position_embeddings": 8192, "rope_theta": 500000.0})");
+  return {{"model_type", "llama"},
+          {"num_hidden_layers", 2u},
+          {"num_attention_heads", 4u},
+          {"hidden_size", 256u},
+          {"max_position_embeddings", 8192u},
+          {"rope_theta", 500000.0}};
 }
 json with(json config, std::string const& key, json const& value) {
   return config[key] = value, config;

@@ -26,7 +26,8 @@
 #include "posenc/model/hugging_face.hpp"
 #include "rejects.hpp"
 
-namespace { namespace of_readers {
+namespace {
+namespace of_readers {
 
 using namespace posenc;
 using std::uint32_t;

@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "posenc/cache/float_formats.hpp"
@@ -126,17 +128,21 @@ void has_the_results(json const& one) {
     }
     return;
   }
-  auto const has = [&](char const* point) {
-    return std::ranges::count(one["rounding"], json(point)) != 0;
-  };
-  rounding_points const points{has("normalised"), has("norm"), has("cosines"), has("products"),
-                               has("rotated")};
-  std::vector<bfloat16> stored(x.size());
-  rotate(rows, rotated<Layout>(from, heads_view(stored.data(), {tokens, 1, dim}))
-                   .norm(how)
-                   .template round<bfloat16>(points));
-  for (std::size_t i = 0; i < stored.size(); ++i)
-    EXPECT_EQ(static_cast<double>(float(stored[i])), wanted(i / dim, i % dim)) << one["name"] << i;
+  if constexpr (std::is_same_v<Layout, halves>) {  // no case rounds pairs that interleave
+    std::set<std::string> const at = one["rounding"];
+    auto const has = [&](char const* point) { return at.contains(point); };
+    rounding_points const points{has("normalised"), has("norm"), has("cosines"), has("products"),
+                                 has("rotated")};
+    std::vector<bfloat16> stored(x.size());
+    rotate(rows, rotated<Layout>(from, heads_view(stored.data(), {tokens, 1, dim}))
+                     .norm(how)
+                     .template round<bfloat16>(points));
+    for (std::size_t i = 0; i < stored.size(); ++i)
+      EXPECT_EQ(static_cast<double>(float(stored[i])), wanted(i / dim, i % dim))
+          << one["name"] << i;
+  } else {
+    FAIL() << one["name"] << " rounds, with " << one["layout"];
+  }
 }
 
 TEST(step_cases, of_norms_and_rounding_points_have_their_results) {

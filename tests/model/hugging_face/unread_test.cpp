@@ -45,10 +45,11 @@ void expect(json const& config, std::string const& at, std::vector<key_case> con
   }
 }
 
-json const llama = json::parse(R"({"model_type": "llama", "num_hidden_layers": 2, "head_dim": 64,
-    "num_attention_heads": 4, "max_position_embeddings": 8192, "rope_theta": 500000.0})");
+json const llama{
+    {"model_type", "llama"},    {"num_hidden_layers", 2u},          {"head_dim", 64u},
+    {"num_attention_heads", 4u}, {"max_position_embeddings", 8192u}, {"rope_theta", 500000.0}};
 
-json with(json config, char const* patch) {
+json with(json config, std::string const& patch) {
   config.merge_patch(json::parse(patch));
   return config;
 }

@@ -27,7 +27,9 @@ struct asked_layer {
   /// The value of a parameter of the frequency rule, or `none` if the rule has no such parameter.
   double parameter(std::string_view key, double none = nothing) const {
     auto const found = std::ranges::find(rotary->parameters, key, &model_setting::key);
-    return found == rotary->parameters.end() ? none : json::parse(found->value).get<double>();
+    return found == rotary->parameters.end()
+               ? none
+               : parsed_json(found->value, std::string(key)).get<double>();
   }
 };
 
