@@ -343,6 +343,7 @@ void use() { scheme{wrong{}}; }
 
 // posenc: attention must not embed (site 1): embed before W_q and W_k, or let unprojected(encoding)
 #ifdef case_attention_embeds
+#include "posenc/attention/attention.hpp"
 void use(heads_view<float> const& x, sinusoidal<halves> const& embedding) {
   attention(x, x, x, scheme{embedding, alibi(1)});
 }
@@ -434,6 +435,7 @@ void use(heads_view<float> const& q) { rotated(q); }
 
 // compiles
 #ifdef case_right
+#include "posenc/attention/gradients.hpp"
 // Every function, in words of their own.
 struct right {
   static constexpr bool is_bias = false;
@@ -514,10 +516,13 @@ void use(alibi const& bias, nope const& nothing) {
 
 // posenc: attention takes views q, k, v, an encoding, and options
 #ifdef case_attention_of_swapped_arguments
+#include "posenc/attention/attention.hpp"
 void use(heads_view<float> const& x) { attention(alibi(8), x, x, x); }
 #elif defined case_attention_of_vectors
+#include "posenc/attention/attention.hpp"
 void use(std::vector<float> const& x) { attention(x, x, x, nope()); }
 #elif defined case_attention_without_an_encoding
+#include "posenc/attention/attention.hpp"
 void use(heads_view<float> const& x) { attention(x, x, x); }
 #endif
 
@@ -529,6 +534,7 @@ void use(heads_view<float> const& x, alibi const& encoding, std::vector<float>& 
   attend(worker(0, 1, [] {}), call, memory);
 }
 #elif defined case_attend_without_a_worker
+#include "posenc/attention/call.hpp"
 void use(heads_view<float> const& x, alibi const& encoding, std::vector<std::byte>& memory) {
   attention_call const call(x, x, x, x, encoding);
   attend(call, memory);
@@ -563,6 +569,7 @@ void use(std::byte* data, pages_shape shape) {
   heads_view view(q8_0(), data, shape, slots_of(std::vector{0}, {1}, 4));
 }
 #elif defined case_view_in_a_format_of_slots_without_a_name_at_strides
+#include "posenc/cache/q8_0.hpp"
 void use(std::byte* data, pages_shape shape) {
   heads_view view(q8_0(), data, shape, {8, 8, 8}, std::vector<std::int64_t>{0});
 }
@@ -573,8 +580,10 @@ void use(std::byte* data, pages_shape shape) {
                   std::array<std::int64_t, 1>{0});
 }
 #elif defined case_call_with_an_encoding_without_a_name
+#include "posenc/attention/call.hpp"
 void use(heads_view<float> const& x) { attention_call const call(x, x, x, x, alibi(8)); }
 #elif defined case_call_with_an_encoding_without_a_name_and_options
+#include "posenc/attention/call.hpp"
 void use(heads_view<float> const& x) {
   attention_call const call(x, x, x, x, nope(), {.mask = mask::full});
 }
@@ -600,6 +609,8 @@ auto use(ggml_rope_parameters const& p) {
 
 // compiles
 #ifdef case_what_is_viewed_has_a_name
+#include "posenc/attention/call.hpp"
+#include "posenc/cache/q8_0.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
 std::vector<std::int64_t> const vector{0, 1};
 std::int64_t const array[] = {0, 1};
