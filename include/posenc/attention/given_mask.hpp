@@ -7,7 +7,7 @@
 #include <span>
 
 #include "posenc/attention/detail/argument_hash.hpp"
-#include "posenc/attention/mask_cells.hpp"
+#include "posenc/attention/detail/mask_cells.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
