@@ -114,18 +114,16 @@
 
 // attention: the four sites together
 #include "posenc/attention/mask.hpp"               // which keys a query sees
-#include "posenc/attention/arguments.hpp"          // its options
+#include "posenc/attention/token_range.hpp"        // neighbouring tokens
+#include "posenc/attention/arguments.hpp"          // its options, and what it returns
 #include "posenc/attention/rules.hpp"              // what it is asked, as one value
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
 #include "posenc/attention/reference.hpp"          // a paragraph a site, to read
-#include "posenc/attention/mask_cells.hpp"         // cells of a mask, of any type
 #include "posenc/attention/given_mask.hpp"         // visibility that is given
-#include "posenc/attention/checked_call.hpp"       // what a call may leave
 #include "posenc/attention/call.hpp"               // the call of engines
 #include "posenc/attention/attention.hpp"          // the same in blocks, and in tasks
 #include "posenc/attention/merge.hpp"              // of keys that were split
 #include "posenc/attention/near_and_far.hpp"       // with near and far scores: ReRoPE, Self-Extend
-#include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
 // analysis: what an encoding does to attention (Eigen)

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "numbers.hpp"
@@ -77,13 +78,17 @@ void attends_to(F const& format, auto const& encoding, std::size_t queries, std:
   for (std::size_t i = 0; i < got.log_sum_exp.size(); ++i)
     EXPECT_NEAR(got.log_sum_exp[i], expected.log_sum_exp[i], score);
 
-  // The same heads at strides give the same bits.
-  posenc::heads_shape const dense{keys, kv_heads, dim};
-  heads_view const at_strides(format, memory.data(), dense);
-  for (std::size_t i = 0; i < keys * kv_heads; ++i)
-    at_strides.write(i / kv_heads, i % kv_heads, std::span(k).subspan(i * dim, dim));
-  EXPECT_TRUE(numbers::same_bits(posenc::attention(query, at_strides, at_strides, encoding).outputs,
-                                 got.outputs));
+  // The same heads at strides give the same bits, of one format of each kind that is read.
+  if constexpr (std::is_same_v<F, posenc::u8_per_head> || std::is_same_v<F, posenc::q8_0> ||
+                std::is_same_v<F, posenc::int8_per_head> || std::is_same_v<F, posenc::e4m3> ||
+                std::is_same_v<F, decoded_alone>) {
+    posenc::heads_shape const dense{keys, kv_heads, dim};
+    heads_view const at_strides(format, memory.data(), dense);
+    for (std::size_t i = 0; i < keys * kv_heads; ++i)
+      at_strides.write(i / kv_heads, i % kv_heads, std::span(k).subspan(i * dim, dim));
+    EXPECT_TRUE(numbers::same_bits(
+        posenc::attention(query, at_strides, at_strides, encoding).outputs, got.outputs));
+  }
 }
 
 TEST(cached_formats, are_attended_to_as_what_they_decode_to) {

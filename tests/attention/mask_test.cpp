@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/visible_keys.hpp"
 #include "posenc/score/alibi.hpp"
 #include "rejects.hpp"

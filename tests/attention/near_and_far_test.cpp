@@ -21,7 +21,6 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
-#include "posenc/softmax/attention_sinks.hpp"
 #include "rejects.hpp"
 
 namespace { namespace of_near_and_far {
@@ -33,6 +32,27 @@ constexpr std::int64_t window = 16, group = 5;
 rope<halves> const turning(geometric(head_dim, 1e4));
 auto const extended = self_extend(turning, window, group);
 std::vector<double> const logits{0.5, -1, 2, 0};
+
+/// ALiBi and a cap, sinks, or neither: one type.
+struct rules_beside {
+  bool is_alibi = false, has_sinks = false;
+  std::size_t of_heads = 4;
+  static constexpr bool is_pointwise = true;
+  std::size_t heads() const { return of_heads; }
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    if (is_alibi) biases().adjust_scores(row);
+  }
+  template <class T>
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const {
+    if (is_alibi) biases().backward_scores(before, d_scores, d_query);
+  }
+  double sink(std::size_t head) const { return has_sinks ? logits[head] : no_sink; }
+
+ private:
+  static scheme<alibi, soft_cap> biases() { return scheme(alibi(4), soft_cap(2)); }
+};
 
 /// What was one call before: each score at its own distance, then the rest of attention.
 struct definition {
@@ -102,20 +122,20 @@ void expect_defined(attention_result<double> const& actual, definition const& ex
 }
 
 TEST(attention_near_and_far, has_each_score_at_its_own_distance) {
-  scheme const biased(alibi(heads), soft_cap(2));
+  rules_beside const biased{.is_alibi = true};
   for (std::size_t const queries : {150u, 3u, 1u}) {
     random_heads<double> const x({queries, tokens, heads, kv_heads, head_dim, value_dim});
-    auto const attended = [&](auto const& beside, attention_options options) {
+    auto const attended = [&](rules_beside const& beside, attention_options options) {
       options.keep_scores = options.keep_weights = true;
       return attention_near_and_far(x.q_view(), x.k_view(), x.v_view(), extended, beside, options);
     };
-    expect_defined(attended(nope(), {}), defined(x, {}));
-    expect_defined(attended(nope(), {.mask = mask::full}), defined(x, {.is_causal = false}));
+    expect_defined(attended({}, {}), defined(x, {}));
+    expect_defined(attended({}, {.mask = mask::full}), defined(x, {.is_causal = false}));
     expect_defined(attended(biased, {}), defined(x, {.is_alibi = true}));
     expect_defined(attended(biased, {.mask = mask::causal & mask::sliding_window(40)}),
                    defined(x, {.is_alibi = true, .seen = 40}));
-    expect_defined(attended(attention_sinks(logits), {}), defined(x, {.has_sinks = true}));
-    expect_defined(attended(scheme(biased, attention_sinks(logits)), {}),
+    expect_defined(attended({.has_sinks = true}, {}), defined(x, {.has_sinks = true}));
+    expect_defined(attended({.is_alibi = true, .has_sinks = true}, {}),
                    defined(x, {.is_alibi = true, .has_sinks = true}));
   }
 }
@@ -123,7 +143,7 @@ TEST(attention_near_and_far, has_each_score_at_its_own_distance) {
 // As its documentation says, with the sum of two calls in reverse.
 TEST(attention_near_and_far, has_the_gradients_of_finite_differences) {
   random_heads<double> x({20, tokens, heads, kv_heads, head_dim, value_dim});
-  scheme const beside(alibi(heads), soft_cap(2));
+  rules_beside const beside{.is_alibi = true};
   auto const d_outputs = numbers::random<double>(20 * heads * value_dim, 4);
   auto const forward = [&] {
     return attention_near_and_far(x.q_view(), x.k_view(), x.v_view(), extended, beside);
@@ -169,13 +189,13 @@ TEST(attention_near_and_far, has_the_gradients_of_finite_differences) {
 TEST(attention_near_and_far, needs_keys_as_they_are) {
   random_heads<double> const x({3, tokens, heads, kv_heads, head_dim, value_dim});
   EXPECT_EQ(message_of([&] {
-              attention_near_and_far(x.q_view(), x.k_view(), x.v_view(), rerope(turning, 5), nope(),
-                                     {.keys_are_encoded = true});
+              attention_near_and_far(x.q_view(), x.k_view(), x.v_view(), rerope(turning, 5),
+                                     rules_beside{}, {.keys_are_encoded = true});
             }),
             "posenc: attention_near_and_far: keys must not be encoded already");
   EXPECT_EQ(message_of([&] {
               attention_near_and_far(x.q_view(), x.k_view(), x.v_view(), rerope(turning, 5),
-                                     attention_sinks({1}));
+                                     rules_beside{.of_heads = 1});
             }),
             "posenc: attention_near_and_far: the encoding must have 4 heads, got 1");
 }

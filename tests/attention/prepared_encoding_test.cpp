@@ -14,10 +14,8 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/detail/distance_biases.hpp"
 #include "posenc/attention/gradients.hpp"
-#include "posenc/attention/near_and_far.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/query_key/distance_remapping.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -263,11 +261,6 @@ TEST(encoded, queries_that_contradict_the_rest_are_refused) {
       must);
   EXPECT_EQ(message_of([&] { attention(heads.queries, keys, values, prepared_so, {}, workspace); }),
             must);
-  EXPECT_EQ(message_of([&] {
-              attention_near_and_far(encoded(heads.queries), keys, values,
-                                     self_extend(heads.encoding, 8, 4));
-            }),
-            "posenc: attention_near_and_far: keys must not be encoded already");
 }
 
 namespace by_distance {

@@ -13,6 +13,8 @@
 
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "posenc/attention/detail/backward_blocks.hpp"
+#include "posenc/attention/detail/finish_outputs.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "tolerance.hpp"
 

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/checked_call.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
+#include "posenc/attention/detail/checked_call.hpp"
 #include "posenc/attention/detail/shared_memory.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "posenc/attention/detail/argument_hash.hpp"
-#include "posenc/attention/mask_cells.hpp"
+#include "posenc/attention/detail/mask_cells.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/detail/fits_into_memory.hpp"
 #include "posenc/core/require.hpp"

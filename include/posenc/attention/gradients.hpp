@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/backward_blocks.hpp"
+#include "posenc/attention/detail/backward_blocks.hpp"
 #include "posenc/attention/detail/block_attention.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/core/target.hpp"
@@ -17,6 +18,27 @@
 #include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
+
+/// Dense.
+template <std::floating_point T>
+struct attention_gradients {
+  std::vector<T> q;  ///< [queries][heads][head_dim]
+  std::vector<T> k;  ///< [keys][kv_heads][head_dim]
+  std::vector<T> v;  ///< [keys][kv_heads][value_dim]
+};
+
+/// Reusable gradients and scratch memory, as attention_workspace is for attention. Not for
+/// concurrent use.
+///
+///     auto const& d =                                          valid until the next call
+///         attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
+template <std::floating_point T>
+struct gradients_workspace {
+  attention_gradients<T> result;                             ///< of the last call
+  std::vector<std::byte> blocks;                             ///< scratch memory, as what follows
+  std::vector<T> keys, values, exponentials, scores_before;  ///< scratch memory
+  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;  ///< the same
+};
 
 /// The gradients of a loss with respect to q, k and v, from those with respect to attention's
 /// outputs:
@@ -79,7 +101,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   if (queries == 0 || given.keys == 0) return result;
   detail::prepared_sites<T, Encoding> const step(
       encoding, given.query_positions, given.key_positions, options.keys_are_encoded, false);
-  using blocks = detail::backward_blocks<T, Encoding>;
+  using blocks = detail::backward_blocks<T, Encoding, gradients_workspace<T>>;
   auto const sizes = blocks::sizes_of(given);
   detail::scratch counted;
   detail::score_memory<T, Encoding>(counted, given, sizes);

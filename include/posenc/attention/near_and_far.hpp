@@ -48,16 +48,18 @@ struct scores_of {
 /// mask::farther_than(w - 1), each in a scheme with `beside`) and the result of this; and add them
 /// up. Throws std::invalid_argument as attention does, and for keys that are encoded already, which
 /// would have to be so twice.
-template <attended_queries Q, any_heads K, any_heads V, class Inner, class Beside = nope>
-attention_result<detail::arithmetic_of<Q>> attention_near_and_far(
-    Q const& q, K const& k, V const& v, distance_remapped<Inner> const& distances,
-    Beside const& beside = nope(), attention_options const& options = {}) {
-  using result = attention_result<detail::arithmetic_of<Q>>;
+template <class Q, any_heads K, any_heads V, class Inner, class Beside = nope>
+attention_result<arithmetic_t<Q>> attention_near_and_far(heads_view<Q> const& q, K const& k,
+                                                         V const& v,
+                                                         distance_remapped<Inner> const& distances,
+                                                         Beside const& beside = nope(),
+                                                         attention_options const& options = {}) {
+  using result = attention_result<arithmetic_t<Q>>;
   static_assert(!acts_on_softmax<Beside> && !acts_on_queries_and_keys<Beside>,
                 "posenc: beside near and far scores there may be rules of scores, and sinks");
-  detail::require(!options.keys_are_encoded && !detail::scale_on(q),
+  detail::require(!options.keys_are_encoded,
                   "attention_near_and_far: keys must not be encoded already");
-  detail::require_heads("attention_near_and_far", beside, detail::heads_of(q).heads(), k.heads());
+  detail::require_heads("attention_near_and_far", beside, q.heads(), k.heads());
   auto const window = distances.distances().window();
   auto const part = [&]<class E>(E const& encoding, mask const& seen) {
     auto of_part = options;
@@ -70,7 +72,7 @@ attention_result<detail::arithmetic_of<Q>> attention_near_and_far(
   auto const near = part(distances.inner(), mask::window(window - 1, mask::any)),
              far = part(distances.far(), mask::farther_than(window - 1));
   auto both = merge(near, far);
-  auto const heads = detail::heads_of(q).heads(), rows = near.log_sum_exp.size();
+  auto const heads = q.heads(), rows = near.log_sum_exp.size();
   if constexpr (adds_sink<Beside>) {  // of no keys
     result sinks{{}, std::vector<double>(rows), {}, {}};
     sinks.outputs.resize(near.outputs.size());
@@ -80,7 +82,7 @@ attention_result<detail::arithmetic_of<Q>> attention_near_and_far(
   both.scores = near.scores, both.weights = near.weights;
   for (std::size_t i = 0; i < both.scores.size(); ++i)
     if (is_masked(both.scores[i])) both.scores[i] = far.scores[i];
-  auto const keys = k.tokens(), queries = detail::heads_of(q).tokens();
+  auto const keys = k.tokens(), queries = q.tokens();
   for (std::size_t i = 0; i < both.weights.size(); ++i) {
     auto const row = i / keys % queries * heads + i / keys / queries;
     auto const share = [&](result const& of, auto weight) {
@@ -88,8 +90,8 @@ attention_result<detail::arithmetic_of<Q>> attention_near_and_far(
                          : static_cast<double>(weight) *
                                std::exp(of.log_sum_exp[row] - both.log_sum_exp[row]);
     };
-    both.weights[i] = static_cast<detail::arithmetic_of<Q>>(share(near, near.weights[i]) +
-                                                            share(far, far.weights[i]));
+    both.weights[i] =
+        static_cast<arithmetic_t<Q>>(share(near, near.weights[i]) + share(far, far.weights[i]));
   }
   return both;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/distance_biases.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
@@ -149,7 +150,9 @@ class prepared_encoding {
     sites_.adjust_scores(row);
   }
   /// What attention reads.
-  detail::prepared_sites<T, Encoding> const& sites() const noexcept { return sites_; }
+  detail::prepared_sites<T, std::remove_const_t<Encoding>> const& sites() const noexcept {
+    return sites_;
+  }
 
  private:
   detail::position_list queries() const noexcept { return detail::position_list(query_positions_); }
@@ -157,7 +160,7 @@ class prepared_encoding {
 
   token_positions query_positions_, key_positions_;
   bool keys_are_encoded_, queries_are_encoded_;
-  detail::prepared_sites<T, Encoding> sites_;
+  detail::prepared_sites<T, std::remove_const_t<Encoding>> sites_;
 };
 
 namespace detail {

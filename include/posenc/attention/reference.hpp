@@ -1,4 +1,4 @@
-// Attention as its picture has it: one query at a time, in double, a paragraph a site.
+// Attention as its picture has it: one query at a time, in double, in four passes.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
@@ -34,19 +35,21 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
   auto const in = detail::checked_arguments<double>("reference_attention", encoding, q.shape(),
                                                     k.shape(), v.shape(), options);
   auto const rows = in.queries * in.heads;
-  std::vector<double> queries, keys, scores(in.keys);
+  std::vector<double> queries,  // [queries][heads][head_dim]
+      keys,                     // [keys][kv_heads][head_dim]
+      scores(in.keys);          // [keys] of one row
   std::vector<std::int64_t> counted_queries, counted_keys;
-  auto const query_positions = in.query_positions.listed(counted_queries),
-             key_positions = in.key_positions.listed(counted_keys);
+  auto const query_positions = in.query_positions.listed(counted_queries),  // [queries]
+      key_positions = in.key_positions.listed(counted_keys);                // [keys]
   attention_result<double> result{std::vector<double>(rows * in.value_dim),
                                   std::vector<double>(rows, detail::negative_infinity<double>),
                                   {},
                                   {}};
   if (options.keep_scores) result.scores.assign(rows * in.keys, detail::negative_infinity<double>);
   if (options.keep_weights) result.weights.resize(rows * in.keys);
-  auto q_rows = detail::copied<double>(queries, q), k_rows = detail::copied<double>(keys, k);
+  auto const q_rows = detail::copied<double>(queries, q), k_rows = detail::copied<double>(keys, k);
 
-  // (2) queries and keys: R_t q_t, R_s k_s
+  // Pass 1, site 2, queries and keys: R_t q_t, R_s k_s
   if constexpr (acts_on_queries_and_keys<Encoding>) {
     auto const of_queries = encoding.template prepare<double>(query_positions);
     auto const of_keys = encoding.template prepare<double>(key_positions);
@@ -59,7 +62,7 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
                of_head = (head * in.queries + t) * in.keys;  // scores and weights
     std::span<double const> const query = q_rows(t, head);
 
-    // (3) scores: scale <q_t, k_s> + b(t, s); then the mask, with what is given cell by cell
+    // Pass 2, site 3, scores: scale <q_t, k_s> + b(t, s); then the mask, and cells that are given
     for (std::size_t s = 0; s < in.keys; ++s) {
       auto const key = k_rows(s, kv_head);
       scores[s] = in.scale * std::inner_product(query.begin(), query.end(), key.begin(), 0.0);
@@ -78,7 +81,8 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
       scores[s] = hidden ? detail::negative_infinity<double> : scores[s] + bias;
     }
 
-    // (4) softmax: e^(beta x_s) / (e^sink + sum of e^(beta x)), over the keys that are not hidden
+    // Pass 3, site 4, softmax: e^(beta x_s) / (e^sink + sum of e^(beta x)), over the keys that are
+    // not hidden
     auto const is_hidden = [&](std::size_t s) { return detail::is_negative_infinity(scores[s]); };
     row_statistics row{
         .head = head, .query_position = query_positions[t], .scores = {.doubles = scores}};
@@ -106,7 +110,7 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
     }
     log_sum_exp = top + std::log(total);
 
-    // outputs: sum of weights and values
+    // Pass 4, outputs: the sum of weights times values
     for (std::size_t s = 0; s < in.keys; ++s) {
       auto const weight = scores[s] / total;
       if (options.keep_weights) result.weights[of_head + s] = weight;

@@ -1,8 +1,8 @@
 // A function that its site cannot call is a compile error of one sentence, with its signature.
 //
 // A class that is final, and a class that wraps encodings, are checked less: neither private
-// functions, nor several of one name, nor a template that needs more than one type are seen. A class
-// whose destructor alone is final is not taken.
+// functions, nor several of one name, nor a template that needs more than one type are seen. A
+// class whose destructor alone is final is not taken.
 #pragma once
 
 #include <type_traits>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "posenc/core/positions.hpp"
@@ -10,6 +11,16 @@
 #include "posenc/heads/heads_view.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
+
+/// query_position - key_position; -(2^63 - 1) or 2^63 - 1 where that is beyond.
+constexpr std::int64_t distance_between(std::int64_t query_position,
+                                        std::int64_t key_position) noexcept {
+  if (query_position < key_position) return -distance_between(key_position, query_position);
+  constexpr std::uint64_t farthest = std::numeric_limits<std::int64_t>::max();
+  auto const distance =
+      static_cast<std::uint64_t>(query_position) - static_cast<std::uint64_t>(key_position);
+  return static_cast<std::int64_t>(distance < farthest ? distance : farthest);
+}
 
 /// The scores of one query of one head against its keys, with all that a rule may depend on.
 template <class T>

@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "posenc/core/positions.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -18,11 +23,183 @@
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
-#include "posenc/score/detail/biased_head.hpp"
-#include "posenc/score/detail/key_runs.hpp"
+#include "posenc/rows/row_maker.hpp"
 #include "posenc/score/detail/wave_sums.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
+namespace detail {
+
+// Runs of keys that follow one another: their positions, on one axis or several.
+
+/// Of each key its position on each axis. On several axes, a key is given by its index, as m_rope
+/// has it: of a token of `positions` or, beyond, index + delta on every axis.
+template <built_position P>
+class key_runs {
+ public:
+  static constexpr std::size_t most_axes = 8;
+  using place = std::array<P, most_axes>;  ///< of a key, on each axis
+
+  /// Keys whose positions differ by a whole number, below a length, which is the same on all axes
+  /// that move; on the others they are equal.
+  struct run {
+    place begin = {};                            ///< of the position at offset 0
+    std::array<bool, most_axes> moves = {true};  ///< the axes on which they differ
+    std::size_t offset = 0;                      ///< of the first key
+    std::size_t count = 1;                       ///< of keys
+    bool is_dense = true;                        ///< each offset is the one before plus 1
+  };
+
+  key_runs() = default;
+  key_runs(axis_positions<P> positions, P delta)
+      : positions_(std::move(positions)), delta_(delta), axes_(positions_->axes()) {
+    require(axes_ <= most_axes, "key_bias: there must be at most ", most_axes, " axes, got ",
+            axes_);
+    require(is_finite(static_cast<double>(delta)), "key_bias: delta must be finite, got ", delta);
+  }
+
+  std::size_t axes() const noexcept { return axes_; }
+
+  /// Throws if a key has no position.
+  void check(positions_view keys) const {
+    if (!positions_) return;
+    for (auto const index : keys) {
+      require(index >= 0, "key_bias: an index must not be negative, got ", index);
+      if constexpr (std::integral<P>)
+        require(delta_ <= 0 || index <= std::numeric_limits<P>::max() - delta_,
+                "key_bias: an index plus delta must fit int64, got ", index, " plus ", delta_);
+    }
+  }
+
+  place at(std::int64_t key) const noexcept {
+    if (!positions_) return {static_cast<P>(key)};
+    place result{};
+    auto const index = static_cast<std::size_t>(key);
+    for (std::size_t axis = 0; axis < axes_; ++axis)
+      result[axis] =
+          index < positions_->tokens() ? positions_->of(axis)[index] : static_cast<P>(key) + delta_;
+    return result;
+  }
+
+  /// The run that keys[0] begins, of offsets below `length`. On one axis, offset 0 is at a multiple
+  /// of it, so that a key's offset depends on its position alone.
+  run first_of(positions_view keys, std::size_t length) const noexcept {
+    auto const count_while = [&](auto const& belongs) {
+      return static_cast<std::size_t>(std::ranges::find_if_not(keys, belongs) - keys.begin());
+    };
+    run result{at(keys[0])};
+    if (!positions_) {
+      result.offset = static_cast<std::size_t>(static_cast<std::uint64_t>(keys[0]) % length);
+      result.begin[0] -= static_cast<P>(result.offset);
+      result.count = std::min(keys.size(), length - result.offset);
+      result.is_dense = follow_one_another(keys.first(result.count));
+      if (!result.is_dense)
+        result.count = count_while([&](std::int64_t key) {
+          return distance(result.begin[0], static_cast<P>(key)) < length;
+        });
+      return result;
+    }
+    result.moves.fill(true);
+    bool is_known = false;  // which axes move
+    std::uint64_t n = 0;
+    result.count = count_while([&](std::int64_t key) {
+      auto const next = at(key);
+      std::array<bool, most_axes> moves{};
+      std::uint64_t moved = 0;
+      for (std::size_t axis = 0; axis < axes_; ++axis) {
+        auto const by = distance(result.begin[axis], next[axis]);
+        if (by >= length || (by != 0 && moved != 0 && by != moved)) return false;
+        moves[axis] = by != 0, moved = std::max(moved, by);
+      }
+      if (moved != 0 && is_known && moves != result.moves) return false;
+      if (moved != 0) result.moves = moves, is_known = true;
+      result.is_dense = result.is_dense && moved == n++;
+      return true;
+    });
+    return result;
+  }
+
+  /// Of a key of the run.
+  std::size_t offset(run const& of, std::int64_t key) const noexcept {
+    auto const axis = positions_ ? std::ranges::find(of.moves, true) - of.moves.begin() : 0;
+    auto const i = static_cast<std::size_t>(axis);
+    return static_cast<std::size_t>(
+        distance(of.begin[i], positions_ ? at(key)[i] : static_cast<P>(key)));
+  }
+
+ private:
+  // b - a if that is a whole number, else more than any length.
+  static std::uint64_t distance(P a, P b) noexcept {
+    if constexpr (std::integral<P>) {
+      return static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
+    } else {
+      auto const by = b - a;
+      bool const is_whole = by >= 0 && by < 0x1p31 && by == std::floor(by) && a + by == b;
+      return is_whole ? static_cast<std::uint64_t>(by) : std::numeric_limits<std::uint64_t>::max();
+    }
+  }
+
+  std::optional<axis_positions<P>> positions_;
+  P delta_ = 0;
+  std::size_t axes_ = 1;
+};
+
+// The bias of one kv head: what turns with the position of a key, and what does not.
+
+/// At most 64 pairs whose bias is not 0.
+struct biased_pairs {
+  struct pair {
+    std::size_t x_dim, y_dim, axis;
+    double x, y;  ///< of the bias
+  };
+  std::vector<pair> pairs;
+  row_maker rows;  ///< of these pairs
+  wave_sums sums;  ///< of these pairs
+};
+
+struct biased_head {
+  std::vector<std::pair<std::size_t, double>> constants;  ///< dims that no frequency turns; bias
+  std::vector<biased_pairs> parts;
+
+  /// b: [head_dim]. axes: null, or of each pair. first_dim: of the rotary block.
+  template <pair_layout Layout>
+  static biased_head of(std::span<float const> b, frequencies const& f, pair_axes const* axes,
+                        std::size_t first_dim) {
+    biased_head result;
+    auto const add_constant = [&](std::size_t dim, double factor) {
+      if (b[dim] != 0) result.constants.push_back({dim, static_cast<double>(b[dim]) * factor});
+    };
+    for (std::size_t dim = 0; dim < b.size(); ++dim)
+      if (dim < first_dim || dim - first_dim >= f.rotary_dim()) add_constant(dim, 1);
+    auto const x_dim = [&](std::size_t i) { return first_dim + Layout::x_index(i, f.pairs()); };
+    auto const y_dim = [&](std::size_t i) { return first_dim + Layout::y_index(i, f.pairs()); };
+    std::vector<std::size_t> turned;
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      if (f.inv_freq()[i] == 0)
+        add_constant(x_dim(i), f.attention_factor()), add_constant(y_dim(i), f.attention_factor());
+      else if (b[x_dim(i)] != 0 || b[y_dim(i)] != 0)
+        turned.push_back(i);
+    }
+    for (std::size_t from = 0; from < turned.size(); from += wave_sums::most) {
+      auto const some =
+          std::span(turned).subspan(from, std::min(wave_sums::most, turned.size() - from));
+      std::vector<biased_pairs::pair> pairs;
+      std::vector<std::size_t> axis_of;
+      for (auto const i : some) {
+        axis_of.push_back(axes == nullptr ? 0 : axes->axis(i));
+        pairs.push_back({x_dim(i), y_dim(i), axis_of.back(), static_cast<double>(b[x_dim(i)]),
+                         static_cast<double>(b[y_dim(i)])});
+      }
+      auto of_some = for_pairs(some.size(), f.attention_factor(),
+                               [&](std::size_t n) { return with_rest(f, some[n]); });
+      auto rows = axes == nullptr ? row_maker(std::move(of_some))
+                                  : row_maker(std::move(of_some), pair_axes(std::move(axis_of)));
+      result.parts.push_back({std::move(pairs), std::move(rows), wave_sums(f, some)});
+    }
+    return result;
+  }
+};
+
+}  // namespace detail
 
 /// A key with a bias is R(p) (W x + b) = R(p) W x + R(p) b, and R(p) b depends on its position p
 /// alone. A cache of R(p) W x, the engine's keys made without b, is enough:

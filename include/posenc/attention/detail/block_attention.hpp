@@ -9,10 +9,12 @@
 #include <span>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/checked_call.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
+#include "posenc/attention/detail/checked_call.hpp"
 #include "posenc/attention/detail/block_memory.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/detail/few_products.hpp"
+#include "posenc/attention/detail/finish_outputs.hpp"
 #include "posenc/attention/detail/key_parts.hpp"
 #include "posenc/attention/detail/products.hpp"
 #include "posenc/attention/detail/score_blocks.hpp"

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/few_products.hpp"
 #include "posenc/attention/detail/key_parts.hpp"
 #include "posenc/attention/detail/tile_panels.hpp"

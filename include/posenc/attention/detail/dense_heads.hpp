@@ -30,7 +30,6 @@ auto to_read(Heads const& x) {
     return x;
   }
 }
-
 /// Copies tokens and heads as dense numbers, [tokens][heads][head_dim], to be computed with.
 template <class T, class Heads>
 heads_view<T> copied(T* to, Heads const& x) {

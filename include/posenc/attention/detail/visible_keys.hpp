@@ -6,6 +6,7 @@
 #include <span>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/given_mask.hpp"
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/positions.hpp"

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/block_memory.hpp"
 #include "posenc/attention/detail/visible_keys.hpp"
 #include "posenc/core/executor.hpp"
@@ -24,6 +25,15 @@ struct attention_piece {
   std::size_t kv_head, kv_heads, first_block, blocks, range;
 };
 
+/// How the work is cut, which the shape alone decides, so that bits are the same for any tasks:
+///
+/// A block of queries attends to 512 keys at a time, and the rows are added up in the order of
+/// keys. **Few rows**, up to 32 per kv head (8 where the CPU does not convert the format's halves)
+/// of keys that no site changes, read keys and values in place, as in decoding; **more** of them
+/// read panels of 512 keys, which blocks of up to 144 rows share, up to six at a time. Keys are
+/// split into up to 64 ranges where they are many beside the rows; the outputs of ranges, up to 64
+/// times those of the call's few rows, are shared memory. Whole rows are in one range.
+///
 /// A piece is a range of keys of all kv heads or some, where rows are few and keys and values are
 /// read in place; else some blocks of queries of one kv head, whose keys and values become panels,
 /// a part at a time. Ranges, blocks and parts depend on the shape alone, and so do the bits.

@@ -1,4 +1,4 @@
-// The arguments of attention, checked, and where its results go.
+// A call: its arguments, checked, how its work is cut, and where its results go.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/detail/argument_hash.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/detail/few_products.hpp"
 #include "posenc/attention/detail/key_parts.hpp"
@@ -23,17 +24,7 @@
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
-namespace posenc { inline namespace POSENC_TARGET {
-
-/// Where a call leaves more than outputs. Each is empty, or whole.
-template <std::floating_point T>
-struct attention_records {
-  std::span<double> log_sum_exp = {};  ///< [queries][heads], as attention_result has it
-  std::span<T> scores = {};            ///< [heads][queries][keys]: -infinity where masked
-  std::span<T> weights = {};           ///< [heads][queries][keys]
-};
-
-namespace detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 template <class Encoding>
 double sink_of([[maybe_unused]] Encoding const& encoding, [[maybe_unused]] std::size_t head) {
@@ -203,5 +194,4 @@ class checked_call {
   std::optional<prepared_sites<number, Encoding>> own_step_;
 };
 
-}  // namespace detail
-}}  // namespace posenc
+}}}  // namespace posenc::detail

@@ -12,6 +12,8 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/detail/block_memory.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
+#include "posenc/attention/detail/finish_outputs.hpp"
 #include "posenc/attention/detail/products.hpp"
 #include "posenc/attention/detail/score_blocks.hpp"
 #include "posenc/core/target.hpp"
@@ -19,40 +21,52 @@
 #include "posenc/encoding/sites.hpp"
 #include "posenc/softmax/softmax.hpp"
 
-namespace posenc { inline namespace POSENC_TARGET {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// Dense.
+/// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key; the row
+/// may be NaN there, and is then left out.
 template <std::floating_point T>
-struct attention_gradients {
-  std::vector<T> q;  ///< [queries][heads][head_dim]
-  std::vector<T> k;  ///< [keys][kv_heads][head_dim]
-  std::vector<T> v;  ///< [keys][kv_heads][value_dim]
-};
-
-/// Reusable gradients and scratch memory, as attention_workspace is for attention. Not for
-/// concurrent use.
-///
-///     auto const& d =                                          valid until the next call
-///         attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
-template <std::floating_point T>
-struct gradients_workspace {
-  attention_gradients<T> result;                             ///< of the last call
-  std::vector<std::byte> blocks;                             ///< scratch memory, as what follows
-  std::vector<T> keys, values, exponentials, scores_before;  ///< scratch memory
-  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;  ///< the same
-};
-
-namespace detail {
+void add_transposed_product(heads_view<T> const& sums, T const* factors, T const* rows,
+                            block_shape const& b) {
+  auto const dims = sums.head_dim(), seen = b.seen();
+  if (!all_finite(std::span(rows, b.rows() * dims))) {
+    for (std::size_t row = 0; row < b.rows(); ++row) {
+      for (std::size_t s = 0; s < seen; ++s) {
+        auto const factor = factors[row * seen + s];
+        if (factor == 0) continue;
+        auto const sum = sums(b.keys.first + s, 0);
+        for (std::size_t i = 0; i < dims; ++i)
+          sum[i] = multiply_add(factor, rows[row * dims + i], sum[i]);
+      }
+    }
+    return;
+  }
+  tile_panels<T> panels(heads_view<T const>(rows, {b.rows(), 1, dims}));
+  in_parts(0, b.rows(), tile_terms, [&](std::size_t row, std::size_t terms) {
+    auto const hull = b.seen_by(row, terms);
+    in_parts(0, dims, tile_columns<T>, [&](std::size_t dim, std::size_t columns) {
+      auto const* const panel = panels.of_values(row, terms, dim, columns);
+      for (auto key = hull.first; key < hull.last; key += tile_rows) {
+        auto const keys = std::min(tile_rows, hull.last - key);
+        multiply<T>({sums(key, 0).data() + dim, static_cast<std::size_t>(sums.strides().token),
+                     rows_of_tile(factors + row * seen + key - b.keys.first, 1, keys), seen, panel,
+                     terms, 1, true},
+                    keys, columns);
+      }
+    });
+  });
+}
 
 /// The blocks of one call in reverse. Gradients of encoded queries and keys come out as those of q
 /// and k.
-template <std::floating_point T, class Encoding>
+/// Workspace: a gradients_workspace.
+template <std::floating_point T, class Encoding, class Workspace>
 struct backward_blocks {
   using through = lets_through<Encoding>;
   Encoding const& encoding;
   attention_arguments const& given;
   attention_result<T> const& forward;
-  gradients_workspace<T>& memory;
+  Workspace& memory;
   score_blocks<T, Encoding> scores;
 
   /// How large the blocks are.
@@ -171,6 +185,4 @@ struct backward_blocks {
   }
 };
 
-}  // namespace detail
-
-}}  // namespace posenc
+}}}  // namespace posenc::detail

@@ -12,21 +12,14 @@
 #include <span>
 #include <type_traits>
 
+#include "posenc/attention/token_range.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/detail/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/simd/numbers.hpp"
 
-namespace posenc { inline namespace POSENC_TARGET {
-
-/// From first up to but not including last.
-struct token_range {
-  std::size_t first, last;  ///< [first, last)
-  friend bool operator==(token_range const&, token_range const&) = default;
-};
-
-namespace detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// T can be a cell of a given mask.
 template <class T>
@@ -236,5 +229,4 @@ struct mask_cells {
   }
 };
 
-}  // namespace detail
-}}  // namespace posenc
+}}}  // namespace posenc::detail
