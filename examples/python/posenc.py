@@ -638,10 +638,9 @@ class Cache:
         self._format, self._head_dim = format, _count(where, "head_dim", head_dim)
         self._pages, self._page_tokens, self._heads = (_count(where, name, value) for name, value in (
             ("pages", pages), ("page_tokens", page_tokens), ("heads", heads)))
-        self._head_bytes = sum(format_bytes(format, head_dim))
         self._scale, self._inverse = _real(where, "scale", scale), _real(where, "inverse", inverse)
         self._tokens = self._pages * self._page_tokens
-        self._shape = self._pages, self._page_tokens * self._heads * self._head_bytes
+        self._shape = self._pages, self._page_tokens * self._heads * sum(format_bytes(format, head_dim))
         if max(self._tokens, self._pages * self._shape[1], self._shape[1]) >= 2**63:
             raise Error(f"posenc: {where}: pages, page_tokens and heads must make fewer than 2^63 tokens and bytes, got "
                         f"{[pages, page_tokens, heads]}")
@@ -678,8 +677,8 @@ class Cache:
         return numpy.arange(self._tokens)
 
 
-# To be known from what is given, at once.
-_OFF, _RMS, _INSIDE = 0.0, "rms", "inside"
+# Known at once as what was not given.
+_NONE, _OFF, _RMS, _INSIDE = 0, 0.0, "rms", "inside"
 
 
 class StepHeads:
@@ -696,9 +695,9 @@ class StepHeads:
     from_hadamard: blocks as of hadamard(), at last and, where the source is stored so, first;
     cached keys that move have both."""
 
-    def __init__(self, source, *, type=None, layout="halves", first_dim=0, out=None, out_layout=None, cache=None,
+    def __init__(self, source, *, type=None, layout="halves", first_dim=_NONE, out=None, out_layout=None, cache=None,
                  slots=None, source_slots=None, eps=_OFF, weight=None, norm=_RMS, after=False, eps_place=_INSIDE,
-                 plus_one=False, scale=_OFF, rounding=None, hadamard=0, from_hadamard=0, _called=("write_step", "source")):
+                 plus_one=False, scale=_OFF, rounding=None, hadamard=_NONE, from_hadamard=_NONE, _called=("write_step", "source")):
         where, name = _called
         self._c = c = _Operand()
         self._caches, self._read, self._source, self._layout = [], [], source, _named(where, "layout", _LAYOUTS, layout)
@@ -736,7 +735,7 @@ class StepHeads:
             _require_writeable(where, target)
         self._written = [out] if out is not None else [source] if cache is None and not is_cache else []
         self._shape, (_, _, c.heads, c.head_dim) = shape, shape
-        if first_dim.__class__ is not int or first_dim != 0:
+        if first_dim is not _NONE:
             c.first_dim = _first_dim(where, first_dim, shape[3])
         if out_layout is not None:
             c.to_layout = _named(where, "out_layout", _LAYOUTS, out_layout)
@@ -754,21 +753,11 @@ class StepHeads:
             c.factor = _real(where, "scale", scale)
         if rounding is not None:
             c.rounding, c.rounded_to = _named(where, "rounding", _ROUNDINGS, rounding), _FORMATS["bf16"]
-        if hadamard.__class__ is not int or hadamard != 0:
-            c.hadamard = _block(where, hadamard)
-        if from_hadamard.__class__ is not int or from_hadamard != 0:
-            c.from_hadamard = _block(where, from_hadamard)
+        for what, block in ("hadamard", hadamard), ("from_hadamard", from_hadamard):
+            if block is not _NONE:
+                setattr(c, what, _block(where, block))
 
     tokens = property(lambda self: self._shape[1])
-
-    def _renew(self, where):
-        """Memory of caches may have been replaced since."""
-        for i, (cache, h, writes, memory) in enumerate(self._caches):
-            if cache.memory is not memory:
-                given = cache._bytes(where)
-                if writes:
-                    _require_writeable(where, given)
-                h.data, self._caches[i] = _data(given), (cache, h, writes, given)
 
 
 def _run(where, rows, sets, run=True):
@@ -782,9 +771,13 @@ def _run(where, rows, sets, run=True):
         rotates = rotates or turns
         read += one._read
         written += one._written
-        if one._caches:
-            one._renew(where)
-            written += [memory for _, _, writes, memory in one._caches if writes]
+        for i, (cache, h, writes, memory) in enumerate(one._caches):
+            if cache.memory is not memory:  # it may have been replaced since
+                memory = cache._bytes(where)
+                h.data, one._caches[i] = _data(memory), (cache, h, writes, memory)
+            if writes:
+                _require_writeable(where, memory)
+                written.append(memory)
     batches, tokens = shape
     given = _Rows(None, tokens, batches)
     if rotates:
@@ -803,7 +796,7 @@ def _run(where, rows, sets, run=True):
         raise _last_error(where, [name for name, *_ in sets])
 
 
-def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, eps=_OFF, weight=None, scale=_OFF):
+def rotate(array, rows, *, layout="halves", first_dim=_NONE, out=None, type=None, eps=_OFF, weight=None, scale=_OFF):
     """Rotates queries or keys, [..., tokens, heads, head_dim] of 3 or 4 axes and any strides, by rows
     [tokens, 2, pairs], which batches share (or [batches x tokens, 2, pairs]), in place or into
     `out`, and returns what was written. Heads are float16, float32, float64, or bfloat16 in uint16,
@@ -841,7 +834,6 @@ def read_cache(cache, slots=None):
     tokens, c.heads, c.head_dim = result.shape
     if result.size and _library().posenc1_rotate(_Rows(None, tokens), c, 1, 0, 1) != 0:
         raise _last_error(where, ("cache",))
-    del memory
     return result
 
 
@@ -861,10 +853,9 @@ def hadamard(array, block="largest", *, type=None):
 
 def format_bytes(format, head_dim):
     """The bytes of a head, and those of its scales if the format has them elsewhere, else 0."""
-    where = "format_bytes"
     codes, scales = _size(), _size()
-    _call("posenc1_format_bytes", _named(where, "format", _FORMATS, format),
-          _count(where, "head_dim", head_dim), ctypes.byref(codes), ctypes.byref(scales))
+    _call("posenc1_format_bytes", _named("format_bytes", "format", _FORMATS, format),
+          _count("format_bytes", "head_dim", head_dim), ctypes.byref(codes), ctypes.byref(scales))
     return codes.value, scales.value
 
 
