@@ -8,7 +8,8 @@
 #include "posenc/core/lists.hpp"      // lists as arguments, in braces
 #include "posenc/core/executor.hpp"   // work in tasks, for an engine's own threads
 #include "posenc/core/require.hpp"    // errors; is_finite
-#include "posenc/core/compiler.hpp"   // what holds under -ffast-math; hints to compilers
+#include "posenc/core/fast_math.hpp"  // what holds under -ffast-math
+#include "posenc/core/compiler.hpp"   // hints to compilers
 #include "posenc/core/target.hpp"     // one namespace per instruction set
 #include "posenc/core/viewed.hpp"     // numbers that a value keeps by address, of no temporary
 #include "posenc/version.hpp"         // POSENC_VERSION_MAJOR, _MINOR, _PATCH

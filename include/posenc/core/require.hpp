@@ -26,7 +26,7 @@ extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// False if x is infinite or NaN, under -ffast-math too (core/compiler.hpp).
+/// False if x is infinite or NaN, under -ffast-math too (core/fast_math.hpp).
 constexpr bool is_finite(double x) noexcept {
   constexpr auto exponent = std::uint64_t{0x7ff} << 52;
   return (detail::bit_cast<std::uint64_t>(x) & exponent) != exponent;

@@ -112,7 +112,8 @@ class step {
     if constexpr (heads_of_numbers<Heads>) {
       auto* const at = heads.token(token);
       auto const stride = heads.heads() > 1 ? heads.head_stride() : 0;
-      return std::pair(at ? at + static_cast<std::ptrdiff_t>(head) * stride : at, stride);
+      return std::pair(at == nullptr ? at : at + static_cast<std::ptrdiff_t>(head) * stride,
+                       stride);
     } else {
       return heads.numbers(token, head);
     }
