@@ -1,4 +1,4 @@
-// Which context a base allows, and which base a context needs.
+// Which context a base allows.
 #pragma once
 
 #include <algorithm>

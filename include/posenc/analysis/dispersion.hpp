@@ -1,4 +1,4 @@
-// How sharp softmax can be among n keys, and what a temperature does about it.
+// How sharp softmax can be among n keys.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// How logits and attention weights change with the distance between query and key, and the mean
-// weight of each query for each key.
+// How attention changes with the distance between query and key.
 #pragma once
 
 #include <algorithm>

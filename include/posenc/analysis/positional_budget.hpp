@@ -1,5 +1,4 @@
-// How large a score a head needs to attend to one distance alone, and the query and key of that
-// head.
+// How large a score a head needs to attend to one distance alone.
 #pragma once
 
 #include <algorithm>

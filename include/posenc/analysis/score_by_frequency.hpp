@@ -1,4 +1,4 @@
-// What each pair of a query and a key contributes to their score, and what it could at most.
+// What each pair of a query and a key contributes to their score.
 #pragma once
 
 #include <cmath>

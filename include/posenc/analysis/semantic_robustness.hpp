@@ -1,4 +1,4 @@
-// How far slow pairs rotate within a context, and which fraction of pairs p-RoPE may rotate for it.
+// How far slow pairs rotate within a context.
 #pragma once
 
 #include <algorithm>

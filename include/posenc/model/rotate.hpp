@@ -1,4 +1,4 @@
-// Rotates and norms heads as a model's description says.
+// Rotates heads as a model's description says.
 #pragma once
 
 #include <span>

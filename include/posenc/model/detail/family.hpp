@@ -1,4 +1,4 @@
-// What a record of a family says: what its code does and a file may leave out.
+// What a family of models does where a file does not say it.
 #pragma once
 
 #include <array>

@@ -17,7 +17,7 @@ concept layer_keys = requires(K const& keys, std::string const& key, std::size_t
   // Whole numbers from 1 to `most`; also where 0 stands for none, or under one of several names.
   { keys.count(key, most) } -> std::same_as<std::optional<std::size_t>>;
   { keys.count_or_zero(key, most) } -> std::same_as<std::optional<std::size_t>>;
-  { keys.count({"a", "b"}, most) } -> std::same_as<std::optional<std::size_t>>;
+  { keys.count({key.c_str(), key.c_str()}, most) } -> std::same_as<std::optional<std::size_t>>;
   { keys.positive_or_none(key) } -> std::same_as<std::optional<double>>;  // a number above 0
   keys.require(true, key, key);                                           // refuses its value
 };

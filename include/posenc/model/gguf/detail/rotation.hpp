@@ -1,4 +1,4 @@
-// How one kind of layers rotates queries and keys, by the keys and tensors of a GGUF file.
+// How one kind of layers rotates, as a GGUF file says.
 #pragma once
 
 #include "posenc/core/target.hpp"

@@ -114,7 +114,7 @@ class hugging_face_config : public findings {
     };
     auto const items = keys.whole().items();
     keys.require(std::any_of(items.begin(), items.end(), is_of_rope), "model_type",
-            "be known where no key is about RoPE");
+                 "be known where no key is about RoPE");
     assume(
         "model_type", "llama",
         "model_type " + found.type + " is not known: pairs are halves, and defaults are Llama's.");

@@ -1,4 +1,4 @@
-// How one kind of layers rotates queries and keys, by the keys of a config.json. (nlohmann-json)
+// How one kind of layers rotates, as a config.json says. (nlohmann-json)
 #pragma once
 
 #include "posenc/core/target.hpp"
