@@ -3,6 +3,7 @@
 import _thread
 import contextlib
 import copy
+import ctypes
 import importlib.util
 import io
 import json
@@ -54,6 +55,47 @@ def rotated(x, inv_freq, positions, layout, first_dim):
     result[..., block][..., step[0]] = a * c - b * s
     result[..., block][..., step[1]] = a * s + b * c
     return result
+
+
+class Header(unittest.TestCase):
+    """What posenc.py says of C once more is what posenc.h says."""
+
+    def setUp(self):
+        text = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
+        self.text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+    def test_has_these_structs(self):
+        c = {"size_t": ctypes.c_size_t, "ptrdiff_t": ctypes.c_ssize_t, "double": ctypes.c_double, "int": ctypes.c_int,
+             "unsigned": ctypes.c_int}
+        enums = re.findall(r"typedef enum (\w+)", self.text)
+        structs = re.findall(r"typedef struct (posenc1_(\w+)) \{(.*?)\} \1;", self.text, re.DOTALL)
+        self.assertEqual(len(structs), 11)
+        for name, short, fields in structs:
+            made = getattr(posenc, "_" + short.capitalize())
+            declared = []
+            for line in filter(None, map(str.strip, fields.split(";"))):
+                pointer = re.fullmatch(r".*\(\*(\w+)\)\(.*\)|.*\*\s*(\w+)", line)
+                type, of = (None, pointer[1] or pointer[2]) if pointer else line.split()
+                declared.append((of, ctypes.c_void_p if pointer else ctypes.c_int if type in enums else c.get(type) or getattr(
+                    posenc, "_" + type.removeprefix("posenc1_").capitalize())))
+            with self.subTest(name):
+                self.assertEqual([of for of, _ in declared], [of.rstrip("_") for of, _ in made._fields_])
+                for (of, wanted), (_, found) in zip(declared, made._fields_):
+                    if wanted is not ctypes.c_void_p:
+                        self.assertIs(found, wanted, of)
+                    self.assertEqual(ctypes.sizeof(found), ctypes.sizeof(wanted), of)
+            c[name] = made
+
+    def test_has_these_numbers(self):
+        said = {name: int(number) for name, number in re.findall(r"\bPOSENC1_(\w+) = (\d+)", self.text)}
+        cells = {"b": "BOOL", "bits": "BIT", "f4": "F32", "f8": "F64", "f2": "F16", "bf16": "BF16"}
+        for prefix, numbers in (("", posenc._FORMATS), ("", posenc._TYPES), ("", posenc._LAYOUTS), ("", posenc._NORMS), ("EPS_", posenc._EPS_PLACES),
+                                ("ROUND_", posenc._ROUNDINGS), ("AXES_", posenc._AXES), ("", posenc._TEMPERATURES),
+                                ("CELL_", {cells[name]: number for name, number in posenc._CELLS.items()}),
+                                ("", {name: i for i, name in enumerate(posenc._BOTH_WAYS)}), ("", {"unrotated": posenc._UNROTATED})):
+            for name, number in numbers.items():
+                if name is not None:
+                    self.assertEqual(said[prefix + name.upper()], number, name)
 
 
 class Frequencies(unittest.TestCase):

@@ -43,7 +43,7 @@ __all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "at
 
 
 class Error(ValueError):
-    """What must hold, and what was given."""
+    """A sentence that says what must hold, and what was given."""
 
 
 # ---- The C API
@@ -862,11 +862,11 @@ def format_bytes(format, head_dim):
 # ---- Attention
 
 class Cells:
-    """What a mask or a bias of attend is, cell by cell: an array [..., heads, queries, keys] whose
-    axes but the last may be 1 or missing; of a padded mask give mask[..., :keys]. Of bool or uint8, not 0 shows a key. Of floats, or uint16
-    with type="bf16", numbers are added to scores, and -infinity hides. bits: uint8 [..., (keys + 7)
-    // 8], as numpy.packbits(shown, axis=-1, bitorder="little") makes them. slopes: of each head, on
-    numbers."""
+    """A mask or a bias of attend, cell by cell: an array [..., heads, queries, keys], whose axes but the
+    last may be 1 or missing; of a padded mask give mask[..., :keys]. In bool and uint8, what is not 0
+    shows a key. Floats, or uint16 with type="bf16", are added to scores, and -infinity hides a key.
+    bits: uint8 [..., (keys + 7) // 8], as numpy.packbits(shown, axis=-1, bitorder="little") makes
+    them. slopes: [heads], which multiply the numbers of each head."""
 
     def __init__(self, array, *, bits=False, slopes=None, type=None, _called=("Cells", "array")):
         where, called = _called
@@ -884,7 +884,7 @@ class Cells:
     bits, slopes = map(_fixed, ("bits", "slopes"))
 
     def _view(self, c, where, name, shape, kept):
-        """Fills posenc1_cells of the first sequence; returns the bytes to the next. shape: batches, heads, queries, keys."""
+        """Fills posenc1_cells of the first sequence; returns the bytes to those of the next. shape: of all cells."""
         array = self._array.reshape((1,) * (4 - self._array.ndim) + self._array.shape)
         keys = (shape[3] + 7) // 8 if self._bits else shape[3]
         if any(n not in (1, wanted) for n, wanted in zip(array.shape, shape[:3])) or array.shape[3] != keys:

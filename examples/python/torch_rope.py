@@ -27,10 +27,11 @@ def rows(frequencies, positions, dtype=torch.float32):
     return torch.from_numpy(made).reshape(*positions.shape, 2, made.shape[2])
 
 
-def _heads(x):
-    x = x if x.ndim == 4 else x[None]
-    return posenc._Heads(x.data_ptr(), posenc._TYPES[_TYPES[x.dtype]], *(
-        stride * x.element_size() if count > 1 else 0 for stride, count in zip(x.stride()[:3], x.shape)))
+def _fill(h, x):
+    h.data, h.format = x.data_ptr(), posenc._TYPES[_TYPES[x.dtype]]
+    for count, stride, field in zip(x.shape[-4:-1], x.stride()[-4:-1], ("page_stride", "token_stride", "head_stride")[4 - x.ndim:]):
+        if count > 1:
+            setattr(h, field, stride * x.element_size())
 
 
 def _rotated(x, rows, layout, first_dim, to=None):
@@ -55,11 +56,14 @@ def _rotated(x, rows, layout, first_dim, to=None):
     if x.numel() == 0:
         return written
     rows = rows.contiguous()
-    batches, (tokens, heads, head_dim) = x.shape[0] if x.ndim == 4 else 1, x.shape[-3:]
-    posenc._call("posenc1_rotate", posenc._Rows(
-        cos_sin=rows.data_ptr(), tokens=tokens, batches=batches, rows=rows.shape[:-2].numel(), pairs=rows.shape[-1]),
-        posenc._Operand(from_=_heads(x), to=posenc._Heads() if to is None else _heads(to), heads=heads, head_dim=head_dim,
-                        layout=posenc._LAYOUTS[layout], first_dim=first_dim % head_dim), 1, 0, 1)
+    *batches, tokens, heads, head_dim = x.shape
+    c = posenc._Operand()
+    _fill(c.from_, x)
+    if to is not None:
+        _fill(c.to, to)
+    c.heads, c.head_dim, c.layout, c.first_dim = heads, head_dim, posenc._LAYOUTS[layout], first_dim % head_dim
+    count = rows.numel() // (2 * rows.shape[-1])
+    posenc._call("posenc1_rotate", posenc._Rows(rows.data_ptr(), tokens, *batches or (1,), count, rows.shape[-1]), c, 1, 0, 1)
     return written
 
 

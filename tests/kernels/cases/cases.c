@@ -254,6 +254,7 @@ static struct batch batch_of_case(void) {
         .head_dim = dim,
         .value_dim = value_dim,
         .scale = real("scale", 0),
+        .factor = real("factor", 0),
         .sinks = is("sinks") ? of_heads("sinks", 7, 0, 0) : NULL,
         .query_tokens = queries,
         .dot_products = is("dots"),

@@ -241,6 +241,7 @@ std::uint64_t run(one_case const& c, Encoding const& encoding) {
     s.side = numbers<float>(queries * heads * 3, 13 + 10 * b);
     if (c.is("profiles")) options.query_side = {s.side.data(), {queries, heads, 3}};
     if (!c.text("scale").empty()) options.scale = c.number("scale");
+    if (c.is("factor")) options.scale = c.number("factor") / std::sqrt(static_cast<double>(dim));
     if (c.is("records")) {
       s.sums.resize(queries * heads), s.scores.resize(queries * heads * tokens);
       s.weights.resize(s.scores.size());

@@ -107,7 +107,8 @@ def expected(c, q, k, v, there, given, mask, bias):
     queries, heads, dim = q.shape
     tokens = len(k)
     k, v = (numpy.repeat(x, heads // x.shape[1], axis=1) for x in (k, v))
-    x = numpy.einsum("qhd,shd->hqs", q, k) * (given["scale"] or 1 / numpy.sqrt(dim)) + bias
+    scale = given["factor"] * (given["scale"] or 1 / numpy.sqrt(dim))
+    x = numpy.einsum("qhd,shd->hqs", q, k) * scale + bias
     at, of = (p if p is not None else otherwise for p, otherwise in (
         (given["query_positions"], tokens - queries + numpy.arange(queries)), (given["key_positions"], numpy.arange(tokens))))
     distance = numpy.asarray(at)[:, None] - numpy.asarray(of)[None]
@@ -127,7 +128,7 @@ def expected(c, q, k, v, there, given, mask, bias):
         first, second = b[None, :, :dim // 2], b[None, :, dim // 2:]
         cos, sin = numpy.cos(angle)[:, None], numpy.sin(angle)[:, None]
         turned = numpy.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
-        x = x + numpy.einsum("qhd,shd->hqs", q, turned) * (given["scale"] or 1 / numpy.sqrt(dim))
+        x = x + numpy.einsum("qhd,shd->hqs", q, turned) * scale
     if given["tau"]:
         log = numpy.log1p(abs(distance) / given["tau"])
         x = x * numpy.sqrt(1 + 2 * log) - 2 * log
@@ -221,7 +222,7 @@ def run(c, threads):
         there = slots >= 0
         sources.append(cache)
         exact.append([posenc.read_cache(cache, s[:length]).astype(float) for s, length in zip(slots, lengths)])
-    given = {name: c.number(name, 0.0) for name in ("scale", "cap", "tau")}
+    given = {"factor": c.number("factor", 1.0), **{name: c.number(name, 0.0) for name in ("scale", "cap", "tau")}}
     given |= {name: c.number(name) for name in ("causal", "behind", "ahead", "chunk")}
     given |= {"query_positions": None, "key_positions": None, "temperature": None}
     if "first" in c.fields:
