@@ -6,7 +6,8 @@
 # - a header with such an encoding, or with a frequency rule, has a test of its name;
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
 # - include/posenc/README.md names every such encoding in a row of its site and links it to the header;
-# - the table of include/posenc/frequency/README.md names every frequency rule.
+# - the table of include/posenc/frequency/README.md names every frequency rule;
+# - with CHAINS, a class derives from at most one other of posenc's, counting what that derives from.
 # Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
@@ -152,6 +153,50 @@ foreach(header IN LISTS headers)
       endif()
     endforeach()
   endforeach()
+endforeach()
+
+# derived_NAME: the bases of class NAME.
+set(derived "")
+if(CHAINS)
+  foreach(header IN LISTS headers)
+    file(READ "${SOURCE}/include/${header}" text)
+    string(REGEX REPLACE "//[^\n]*|[][\\]" "" text "${text}")
+    string(REGEX REPLACE "[ \n;]+" " " text "${text}")
+    string(REGEX MATCHALL "(class|struct) [a-z_0-9]+( final)? : [^{}]*{" found "${text}")
+    foreach(class IN LISTS found)
+      string(REGEX MATCH "(class|struct) ([a-z_0-9]+)( final)? : (.*){" class "${class}")
+      set(name "${CMAKE_MATCH_2}")
+      set(bases "${CMAKE_MATCH_4}")
+      foreach(depth RANGE 2)  # of arguments
+        string(REGEX REPLACE "<[^<>]*>" "" bases "${bases}")
+      endforeach()
+      string(REGEX MATCHALL "[a-z_0-9]+" "derived_${name}" "${bases}")
+      list(APPEND derived "${name}")
+    endforeach()
+    string(REGEX MATCHALL "(class|struct) [a-z_0-9]+" found "${text}")
+    list(TRANSFORM found REPLACE "(class|struct) " "")
+    list(APPEND classes ${found})
+  endforeach()
+endif()
+list(REMOVE_DUPLICATES derived)
+foreach(class IN LISTS derived)
+  set(bases "")
+  foreach(base IN LISTS derived_${class})
+    if(base IN_LIST classes)
+      list(APPEND bases "${base}")
+      foreach(further IN LISTS derived_${base})
+        if(further IN_LIST classes)
+          list(APPEND bases "${further}")
+        endif()
+      endforeach()
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES bases)
+  list(LENGTH bases count_of_bases)
+  if(count_of_bases GREATER 1)
+    list(JOIN bases ", " bases)
+    string(APPEND wrong "\n  ${class} derives from more than one other: ${bases}")
+  endif()
 endforeach()
 if(encodings EQUAL 0)
   string(APPEND wrong "\n  no header says what an encoding acts on")
