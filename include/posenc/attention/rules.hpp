@@ -174,9 +174,13 @@ struct attention_rules {
   /// Site 3, see acts_on_scores. Precondition: check().
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    auto of_all = row;
-    of_all.head += first_head;
-    if (key_bias.is_given()) key_bias.adjust_scores(of_all);
+    auto const head = first_head + row.head;
+    auto const of_all = [&] {
+      auto all = row;
+      all.head = head;
+      return all;
+    };
+    if (key_bias.is_given()) key_bias.adjust_scores(of_all());
     if (factor != 1 || of_queries.scale != 0) {
       auto const by =
           factor * of_queries.inverse_temperature({.query_position = row.query_position});
@@ -184,16 +188,17 @@ struct attention_rules {
     }
     if (tau > 0) scale_invariant(tau).adjust_scores(row);
     if (profiles.profiles != nullptr) {
-      of_all.query_side = profiles.query_side(row.query_index, of_all.head);
+      auto with_side = of_all();
+      with_side.query_side = profiles.query_side(row.query_index, head);
       detail::add_profile(std::span(profiles.profiles, profiles.rank * profiles.extent),
-                          profiles.rank, of_all);
+                          profiles.rank, with_side);
     }
     if (biases)
-      biases->apply(row.query_index, of_all.head,
+      biases->apply(row.query_index, head,
                     {row.first_key_index, row.first_key_index + row.scores.size()}, row.scores);
     if (caps_first && cap > 0) soft_cap(cap).adjust_scores(row);
     if (!slopes.empty())
-      detail::add_bias(row, [slope = slopes[of_all.head], &row](std::int64_t key) {
+      detail::add_bias(row, [slope = slopes[head], &row](std::int64_t key) {
         return -slope * std::abs(static_cast<double>(distance_between(row.query_position, key)));
       });
     if (!caps_first && cap > 0) soft_cap(cap).adjust_scores(row);
