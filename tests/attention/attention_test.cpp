@@ -193,8 +193,9 @@ void expect_packed_as_alone(Encoding const& encoding, mask const& visible) {
 
 TEST(attention, of_packed_sequences_is_that_of_each_with_positions_of_its_own) {
   expect_packed_as_alone(nope(), mask::causal);
-  expect_packed_as_alone(rope<halves>(geometric(8, 1e4)), mask::causal & mask::sliding_window(3));
-  expect_packed_as_alone(unprojected(sinusoidal<interleaved>(geometric(8, 1e4))),
+  expect_packed_as_alone(any_encoding(rope<halves>(geometric(8, 1e4))),
+                         mask::causal & mask::sliding_window(3));
+  expect_packed_as_alone(any_encoding(unprojected(sinusoidal<interleaved>(geometric(8, 1e4)))),
                          mask::causal & mask::chunked(2));
 }
 
@@ -263,8 +264,7 @@ TEST(attention, a_key_with_a_score_as_low_as_numbers_are_is_seen) {
       for (std::size_t const queries : {1u, 12u}) {
         std::vector<T> const q(queries, T{1}), k{score}, v{7};
         positions const at(queries, 3);
-        for (auto const& encoding :
-             {scheme(constant_temperature(1)), scheme(constant_temperature(2))}) {
+        for (auto const& encoding : {constant_temperature(1), constant_temperature(2)}) {
           auto const result = attention(heads_view<T const>(q.data(), {queries, 1, 1}),
                                         heads_view<T const>(k.data(), {1, 1, 1}),
                                         heads_view<T const>(v.data(), {1, 1, 1}), encoding,
@@ -436,8 +436,8 @@ TEST(attention, takes_views_that_could_be_written_to_and_leaves_them) {
   auto const before = numbers::random<float>(3 * 8);
   auto x = before;
   heads_view const view(x.data(), {3, 1, 8});
-  scheme const encoding(unprojected(sinusoidal<interleaved>(geometric(8, 1e4))),
-                        rope<halves>(geometric(8, 1e4)));
+  any_encoding const encoding(scheme(unprojected(sinusoidal<interleaved>(geometric(8, 1e4))),
+                                     rope<halves>(geometric(8, 1e4))));
   EXPECT_EQ(attention(view, view, view, encoding).outputs.size(), x.size());
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
@@ -616,14 +616,18 @@ TEST(attention, of_more_or_fewer_heads_than_the_encoding_is_rejected) {
     auto const must =
         "posenc: attention: the encoding must have 4 heads, got " + std::to_string(heads);
     EXPECT_EQ(rejected({}, {}, alibi(heads)), must);
-    EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, scheme(nope(), alibi(heads)))), must);
+    scheme const nested(adaptive_temperature{}, scheme(nope(), alibi(heads)));
+    EXPECT_EQ(message_of([&] {
+                detail::check_shapes("attention", nested, {3, 4, 8}, {5, 2, 8});
+              }),
+              must);
   }
 }
 
 TEST(attention, what_the_encoding_rejects_is_rejected) {
-  EXPECT_EQ(rejected({}, {}, unprojected(sinusoidal<halves>(geometric(16, 1e4)))),
+  EXPECT_EQ(rejected({}, {}, any_encoding(unprojected(sinusoidal<halves>(geometric(16, 1e4))))),
             "posenc: sinusoidal: embeddings must have 16 numbers, got 8");
-  EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, rope<halves>(geometric(16, 1e4)))),
+  EXPECT_EQ(rejected({}, {}, any_encoding(rope<halves>(geometric(16, 1e4)))),
             "posenc: rotary_block: the rotary block must lie within the head, got dims 0 to 16 of "
             "head_dim 8");
 }

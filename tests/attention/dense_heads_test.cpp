@@ -439,7 +439,7 @@ void expect_same_in_tasks(attention_sizes const& p, Encoding const& encoding,
 TEST(attention_in_tasks, gives_the_bits_of_one_under_encodings_of_every_site) {
   for (auto const& p : split_problems) {
     expect_same_in_tasks<float>(p, nope());
-    expect_same_in_tasks<float>(p, scheme(soft_cap(2)), {.mask = mask::sliding_window(5)});
+    expect_same_in_tasks<float>(p, soft_cap(2), {.mask = mask::sliding_window(5)});
     if (p.head_dim % 2 != 0) continue;
     rope<halves> const turning(geometric(p.head_dim, 1e4));
     expect_same_in_tasks<float>(p, scheme(turning, alibi(p.heads), adaptive_temperature{}));

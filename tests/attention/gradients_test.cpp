@@ -250,11 +250,12 @@ TEST(attention_backward,
      of_embeddings_at_a_temperature_is_that_of_numbers_that_are_embedded_already) {
   inputs x(sizes{});
   sinusoidal<interleaved> const embedding(geometric(x.n.head_dim, 1e4));
-  auto const d = x.gradients(scheme(unprojected(embedding), constant_temperature(1.7)));
+  auto const d =
+      x.gradients(any_encoding(scheme(unprojected(embedding), constant_temperature(1.7))));
   positions const all{0, 1, 2, 3, 4, 5, 6}, last{2, 3, 4, 5, 6};
   embedding.embed(heads_view<double>(x.q.data(), x.q_view().shape()), last);
   embedding.embed(heads_view<double>(x.k.data(), x.k_view().shape()), all);
-  auto const embedded = x.gradients(constant_temperature(1.7));
+  auto const embedded = x.gradients(any_encoding(constant_temperature(1.7)));
   for (std::size_t i = 0; i < d.q.size(); ++i)
     EXPECT_NEAR(d.q[i], embedded.q[i], of_gradients(x.n)) << i;
   for (std::size_t i = 0; i < d.k.size(); ++i)
