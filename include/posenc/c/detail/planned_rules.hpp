@@ -12,6 +12,7 @@
 #include "posenc/attention/given_mask.hpp"
 #include "posenc/attention/mask.hpp"
 #include "posenc/attention/rules.hpp"
+#include "posenc/c/detail/planned_rows.hpp"
 #include "posenc/c/detail/plans.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"

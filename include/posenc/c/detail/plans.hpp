@@ -105,7 +105,7 @@ struct attention_plan {
   std::size_t query_tokens, first_kv_head, kv_heads, group, value_dim;
   double scale, factor;  ///< of scores
 
-  std::size_t first_head() const noexcept { return first_kv_head * group; }
+  [[gnu::always_inline]] std::size_t first_head() const noexcept { return first_kv_head * group; }
 };
 
 /// One of the workers that share plans and memory.
