@@ -49,7 +49,7 @@ function(posenc_add_kernels)
       AND NOT MSVC)
     set(known base v3 v4 v4_bf16)
     set(flags_base -march=x86-64)
-    # What a set is compiled for; posenc/c/choice.hpp lets it run where all of it is there. Of the levels of x86-64 without
+    # What a set is compiled for; posenc/c/detail/choice.hpp lets it run where all of it is there. Of the levels of x86-64 without
     # LZCNT and MOVBE: no kernel gains by them, and hypervisors hide them from CPUs that have the rest.
     set(needs_v3 sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 f16c fma bmi bmi2)
     set(needs_v4 ${needs_v3} avx512f avx512bw avx512cd avx512dq avx512vl)

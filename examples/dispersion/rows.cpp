@@ -12,7 +12,6 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "tensors.hpp"

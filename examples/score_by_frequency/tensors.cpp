@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/model/gguf/parts.hpp"
 

@@ -1,7 +1,7 @@
 // posenc: positional encodings of transformers. This is the table of contents: include what you
 // need, or all of it. Five doors come first, each with its target of CMake and its page; the rest
 // stands behind them, room by room. A header includes only headers of its own floor and of floors
-// before it. What stands in a folder detail/ is inside: it may change in any release.
+// before it (.github/CONTRIBUTING.md). A folder detail/, and simd/, is inside: do not include it.
 #pragma once
 // clang-format off
 
@@ -58,7 +58,6 @@
 #include "posenc/core/lists.hpp"      // lists as arguments, in braces
 #include "posenc/core/require.hpp"    // errors; is_finite
 #include "posenc/core/fast_math.hpp"  // what holds under -ffast-math
-#include "posenc/core/compiler.hpp"   // hints to compilers
 #include "posenc/core/target.hpp"     // one namespace per instruction set
 #include "posenc/core/viewed.hpp"     // numbers that a value keeps by address, of no temporary
 #include "posenc/version.hpp"         // POSENC_VERSION_MAJOR, _MINOR, _PATCH
@@ -75,7 +74,6 @@
 // encoding: where an encoding acts
 #include "posenc/encoding/score_row.hpp"       // the inputs of sites 3 and 4: a row; its statistics
 #include "posenc/encoding/adjust_scores.hpp"   // site 3 on a row of scores
-#include "posenc/encoding/encoding_check.hpp"  // one-sentence errors for wrong signatures
 
 // frequency: how fast each pair rotates
 #include "posenc/frequency/phase_step.hpp"  // exact angles, in integers

@@ -1,4 +1,4 @@
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/detail/log_add_exp.hpp"
 
 #include <gtest/gtest.h>

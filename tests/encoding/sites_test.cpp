@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/detail/encoding_check.hpp"
 #include "site_2.hpp"
 
 namespace of_sites {

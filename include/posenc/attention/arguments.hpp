@@ -1,4 +1,4 @@
-// What attention is asked for beside an encoding, and what it returns.
+// Options of a call of attention, and what it returns.
 #pragma once
 
 #include <concepts>

@@ -14,7 +14,7 @@
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/detail/encoding_check.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/heads/storage.hpp"
 

@@ -11,7 +11,7 @@
 #include "posenc/attention/detail/shared_memory.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/detail/encoding_check.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/overlap.hpp"
 

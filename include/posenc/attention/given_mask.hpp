@@ -7,7 +7,7 @@
 
 #include "posenc/attention/detail/argument_hash.hpp"
 #include "posenc/attention/detail/mask_cells.hpp"
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/detail/fits_into_memory.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

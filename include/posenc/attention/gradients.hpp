@@ -14,7 +14,7 @@
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/detail/encoding_check.hpp"
 #include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -15,7 +15,7 @@
 #include "posenc/attention/detail/distance_biases.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/detail/encoding_check.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/encoding/sites.hpp"
 

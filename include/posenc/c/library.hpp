@@ -11,10 +11,10 @@
 // CMake, does all this.
 #pragma once
 
-#include "posenc/c/attention.hpp"
-#include "posenc/c/choice.hpp"
-#include "posenc/c/frequencies.hpp"
-#include "posenc/c/model.hpp"
-#include "posenc/c/rotation.hpp"
-#include "posenc/c/rows.hpp"
+#include "posenc/c/detail/attention.hpp"
+#include "posenc/c/detail/choice.hpp"
+#include "posenc/c/detail/frequencies.hpp"
+#include "posenc/c/detail/model.hpp"
+#include "posenc/c/detail/rotation.hpp"
+#include "posenc/c/detail/rows.hpp"
 #include "posenc/core/target.hpp"

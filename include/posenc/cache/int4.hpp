@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "posenc/cache/detail/group_extremes.hpp"
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/detail/bit_cast.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/format.hpp"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "posenc/cache/integer_formats.hpp"
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/detail/line_memory.hpp"
 #include "posenc/decode/detail/decode_products.hpp"
 #include "posenc/decode/detail/finite_scores.hpp"

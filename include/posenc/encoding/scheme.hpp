@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/detail/log_add_exp.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/adjust_scores.hpp"
-#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/detail/encoding_check.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
 template <class... Encodings>

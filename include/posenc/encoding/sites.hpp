@@ -185,7 +185,7 @@ concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0
 
 /// Acts at one site or at several, or nowhere on purpose. Anything else, and a function that has a
 /// site's name and that the site cannot call, is a compile error of one sentence wherever an
-/// encoding is asked for (encoding/encoding_check.hpp).
+/// encoding is asked for (encoding/detail/encoding_check.hpp).
 template <class E>
 concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <type_traits>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/detail/fits_into_memory.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
-#include "posenc/encoding/encoding_check.hpp"
+#include "posenc/encoding/detail/encoding_check.hpp"
 #include "posenc/encoding/sites.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/adjust_scores.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/simd/doubles.hpp"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/simd/multiply_add.hpp"

@@ -9,8 +9,8 @@
 #include <span>
 #include <type_traits>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/detail/bit_cast.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/simd/lanes.hpp"

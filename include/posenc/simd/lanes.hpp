@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/simd/batch_lanes.hpp"

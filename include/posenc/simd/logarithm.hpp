@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <numbers>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/detail/bit_cast.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/polynomial.hpp"

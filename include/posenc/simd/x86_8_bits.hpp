@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/intrinsics.hpp"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/detail/bit_cast.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/intrinsics.hpp"
 #include "posenc/simd/lanes.hpp"

@@ -2,7 +2,7 @@
 // overload for each width of register.
 #pragma once
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/intrinsics.hpp"
 

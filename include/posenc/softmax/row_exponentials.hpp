@@ -11,7 +11,7 @@
 #include <limits>
 #include <span>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/detail/log_add_exp.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

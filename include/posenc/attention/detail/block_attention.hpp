@@ -9,9 +9,9 @@
 #include <span>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/detail/block_memory.hpp"
 #include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/checked_call.hpp"
-#include "posenc/attention/detail/block_memory.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/detail/few_products.hpp"
 #include "posenc/attention/detail/finish_outputs.hpp"

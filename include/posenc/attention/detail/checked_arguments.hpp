@@ -1,4 +1,4 @@
-// The arguments of attention, with every default filled in, and all that must hold before any work.
+// Attention's arguments with every default filled in, after each was checked.
 #pragma once
 
 #include <cmath>

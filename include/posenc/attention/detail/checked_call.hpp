@@ -1,4 +1,4 @@
-// A call: its arguments, checked, how its work is cut, and where its results go.
+// A call whose arguments passed their checks: how its work is cut, where its results go.
 #pragma once
 
 #include <algorithm>

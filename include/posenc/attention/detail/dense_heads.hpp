@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/chosen_format.hpp"

@@ -1,4 +1,4 @@
-// The two matrix products of attention for few rows: keys and values are read in place.
+// The products of few rows, as attention calls them: which rows are few, and their memory.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A softmax over keys that are split: the parts of a row, added in the order of keys.
+// Sums of softmax over parts of the keys, added in the order of the keys.
 #pragma once
 
 #include <algorithm>

@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include "posenc/attention/token_range.hpp"
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/detail/bit_cast.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/simd/numbers.hpp"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/block_memory.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/detail/products.hpp"
 #include "posenc/attention/detail/visible_keys.hpp"

@@ -1,4 +1,4 @@
-// Which keys each query sees.
+// The first and the last key that each query of a call sees.
 #pragma once
 
 #include <algorithm>

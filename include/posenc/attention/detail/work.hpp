@@ -6,8 +6,8 @@
 #include <cstddef>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/block_memory.hpp"
+#include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/visible_keys.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"

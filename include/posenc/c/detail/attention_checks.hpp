@@ -1,4 +1,4 @@
-// A posenc1_attention, checked but for what posenc's own attention checks.
+// What must hold of a posenc1_attention beside what attention_call checks.
 #pragma once
 
 #include <algorithm>

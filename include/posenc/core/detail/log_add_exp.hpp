@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/detail/finite_scores.hpp"
 #include "posenc/decode/detail/run_reader.hpp"

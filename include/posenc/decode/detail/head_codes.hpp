@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/format.hpp"
 #include "posenc/heads/storage.hpp"

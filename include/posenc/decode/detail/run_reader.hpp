@@ -7,7 +7,7 @@
 #include <span>
 #include <type_traits>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/detail/head_codes.hpp"
 #include "posenc/heads/format.hpp"

@@ -4,7 +4,7 @@
 #include <concepts>
 #include <cstddef>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"

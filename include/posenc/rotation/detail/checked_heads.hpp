@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/rotation/detail/heads_in_memory.hpp"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <type_traits>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/at_strides.hpp"
 #include "posenc/heads/storage.hpp"

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/detail/arithmetic.hpp"
 #include "posenc/rotation/detail/heads_in_memory.hpp"

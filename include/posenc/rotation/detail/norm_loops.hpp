@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/rotation/head_norm.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/phase_step.hpp"
 #include "posenc/rows/phase.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
+#include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/row_maker.hpp"

@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/c/choice.hpp"
 #include "posenc/c/detail/attention_plan.hpp"
+#include "posenc/c/detail/choice.hpp"
 #include "posenc/c/detail/handles.hpp"
 #include "posenc/core/detail/scratch.hpp"
 #include "posenc/core/detail/worker_marks.hpp"

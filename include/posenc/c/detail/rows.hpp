@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/c/choice.hpp"
+#include "posenc/c/detail/choice.hpp"
 #include "posenc/c/detail/handles.hpp"
 #include "posenc/c/detail/views.hpp"
 #include "posenc/core/target.hpp"

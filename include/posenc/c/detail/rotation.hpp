@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "posenc/c/choice.hpp"
+#include "posenc/c/detail/choice.hpp"
 #include "posenc/c/detail/handles.hpp"
 #include "posenc/c/detail/plans.hpp"
 #include "posenc/c/detail/views.hpp"
