@@ -57,13 +57,13 @@ struct u8_per_head {
           inverses(detail::divided(numbers(1.0f), scale), range.step);
       for (std::size_t i = 0; i < groups.count; ++i, heads.next()) {
         detail::put(heads.to, scales[i]), detail::put(heads.to + 4, zeros[i]);
-        auto const write = [zero = zeros[i],
-                            inverse = inverses[i]]<class Number>(Number const& x) POSENC_INLINED {
-          auto sum = detail::multiply_add(x, Number(inverse), Number(zero));
-          detail::as_written(sum);  // else zero would join what rounds
-          return detail::limited(detail::nearest(sum), detail::nearest_of_0,
-                                 detail::nearest_of_0 + 255);
-        };
+        auto const write = [zero = zeros[i], inverse = inverses[i]]<class Number>(Number const& x)
+                               POSENC_INLINED {
+                                 auto sum = detail::multiply_add(x, Number(inverse), Number(zero));
+                                 detail::as_written(sum);  // else zero would join what rounds
+                                 return detail::limited(detail::nearest(sum), detail::nearest_of_0,
+                                                        detail::nearest_of_0 + 255);
+                               };
         detail::write_codes(heads.head(), heads.to + 8, write);
       }
     }
@@ -153,7 +153,7 @@ struct int8_per_head {
 /// head_dim bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 127.
 struct int8_static {
   static constexpr auto codes_are = code_layout::int8;  ///< for dot products
-  float scale = 1;  ///< of the tensor
+  float scale = 1;                                      ///< of the tensor
 
   /// Of a head. Throws unless the scale is finite and not negative.
   std::size_t bytes(std::size_t head_dim) const {

@@ -30,8 +30,8 @@ enum class q8_0_writer { reference, avx2 };
 /// is above 127 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 0 as NaN.
 struct q8_0 {
   static constexpr auto codes_are = code_layout::groups_of_32;  ///< for dot products
-  q8_0_writer writer = q8_0_writer::reference;  ///< whose bytes
-  static constexpr std::size_t group = 32;      ///< dims with one scale
+  q8_0_writer writer = q8_0_writer::reference;                  ///< whose bytes
+  static constexpr std::size_t group = 32;                      ///< dims with one scale
 
   /// Of a head. Throws unless head_dim is a multiple of 32.
   std::size_t bytes(std::size_t head_dim) const {

@@ -13,9 +13,7 @@
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
 
-namespace posenc { inline namespace POSENC_TARGET {
-
-namespace detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The type of arithmetic on what a view shows.
 template <class View>

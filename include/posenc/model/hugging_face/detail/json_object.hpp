@@ -12,8 +12,9 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// An object and its place in the file. Each error names file, key and value. A key with the value null counts as absent. The JSON must
-/// outlive it. What reads a value marks its key as read: number, count, flag, text, list, object
+/// An object and its place in the file. Each error names file, key and value. A key with the value
+/// null counts as absent. The JSON must outlive it. What reads a value marks its key as read:
+/// number, count, flag, text, list, object
 /// ...; mark_read marks it without its value. has, peek and is_object mark nothing. A hidden key is
 /// absent to all but peek. Objects within share the marks.
 class json_object : public settings<json_object> {
