@@ -41,7 +41,7 @@ inline mask mask_of(layer_description const& layer, std::span<std::int64_t const
   auto const keys = blocks.size();
   detail::require(queries <= keys, "mask_of: queries must be the last of the ", keys,
                   " tokens, got ", queries);
-  auto const of_text = mask_of(layer);
+  auto of_text = mask_of(layer);  // returned as it is without both_ways
   cells.clear();
   if (layer.both_ways == both_ways::none) return of_text;
   bool const is_cut = layer.both_ways == both_ways::image_within_window && layer.window;
