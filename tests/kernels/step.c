@@ -678,7 +678,7 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
       "two, at most 4096, that divides head_dim 128, got 48");
   MUST_REFUSE_WITH(x.from_hadamard = 256, "that divides head_dim 128, got 256");
   MUST_REFUSE_WITH(x.rounding = 32, "rounding must be a sum of points");
-  MUST_REFUSE_WITH(x.rounding = 1, "to POSENC1_F16 or POSENC1_BF16, got 1 to format 0");
+  MUST_REFUSE_WITH(x.rounding = 1, "rounded_to POSENC1_F16 or POSENC1_BF16, got 1 and 0");
   MUST_REFUSE_WITH(x.first_dim = DIM - 2 * PAIRS + 1, "must lie within the head");
   MUST_REFUSE_WITH(r.pairs = 1, "pairs must be positive, and the maker's");
   MUST_REFUSE_WITH(r.pairs = DIM; r.maker = NULL, "must lie within the head");

@@ -143,6 +143,9 @@ static void test_others(posenc1_rows const* rows) {
   MUST(memcmp(cache, v, sizeof v) == 0);
   values.layout = POSENC1_HALVES;
   MUST_REFUSE(posenc1_rotate(&none, &values, 1, 0, 1), "pairs must be positive");
+  values.layout = 0;
+  MUST_REFUSE(posenc1_rotate(&none, &values, 1, 0, 1),
+              "operand 0: layout must be POSENC1_HALVES, POSENC1_INTERLEAVED or POSENC1_UNROTATED");
 }
 
 void test_zeros(void) {

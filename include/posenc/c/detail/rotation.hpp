@@ -171,8 +171,8 @@ inline void check(checked_operand& checked_one, char const* index, posenc1_opera
   auto const rounded = bits_of(given.rounded_to);
   what.require(given.rounding <= POSENC1_ROUND_HUGGING_FACE &&
                    (given.rounding == 0 || rounded == POSENC1_F16 || rounded == POSENC1_BF16),
-               "rounding must be a sum of points, to POSENC1_F16 or POSENC1_BF16, got ",
-               given.rounding, " to format ", rounded);
+               "rounding must be a sum of points, rounded_to POSENC1_F16 or POSENC1_BF16, got ",
+               given.rounding, " and ", rounded);
   o.source_block =
       block_of(given.head_dim, given.from_hadamard, what.function, ": operand ", index);
   o.target_block = block_of(given.head_dim, given.hadamard, what.function, ": operand ", index);
@@ -205,7 +205,7 @@ inline checked_rows check(posenc1_rows const& given, std::span<posenc1_operand c
           ": tokens must fit into memory, got ", rows.batches, " batches of ", rows.tokens);
   bool rotates = false;
   for (auto const& operand : operands) {
-    rotates = rotates || bits_of(operand.layout) != POSENC1_UNROTATED;
+    rotates = rotates || bits_of(operand.layout) - 1 < layouts;  // of no layout: an error later
     rows.doubles = rows.doubles || bits_of(operand.from.format) == POSENC1_F64;
   }
   if (!rotates || rows.tokens == 0) return rows;
