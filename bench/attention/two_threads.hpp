@@ -42,11 +42,11 @@ class two_threads {
   }
   // Asks for a while, as the pools of engines do: to wake a thread takes 50 us in a virtual
   // machine.
-  static void wait_while(std::atomic<std::size_t> const& number, std::size_t old) {
+  static void wait_while(std::atomic<std::size_t> const& counter, std::size_t old) {
     for (int i = 0; i < 100'000; ++i) {
-      if (number != old) return;
+      if (counter != old) return;
     }
-    number.wait(old);
+    counter.wait(old);
   }
   void take() {
     for (std::size_t i; (i = next_++) < count_;) (*run_)(i);
