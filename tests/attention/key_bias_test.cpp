@@ -76,7 +76,8 @@ void expect_near(std::vector<double> const& actual, std::vector<double> const& e
 TEST(key_bias, is_attention_to_keys_that_have_the_bias) {
   auto const f = truncated(geometric(24, 1e4), 0.75);
   auto const rotary = rope<halves>(f, rotary_block::last());
-  for (auto const& [queries, keys] : {std::pair<std::size_t, std::size_t>{40, 700}, {1, 5000}}) {
+  for (auto const& size : {std::pair<std::size_t, std::size_t>{40, 700}, {1, 5000}}) {
+    auto const queries = size.first, keys = size.second;
     heads_with_bias const x(queries, keys);
     key_bias<halves> const bias(x.bias, x.kv_heads, x.heads, f, rotary_block::last());
     std::vector<std::int64_t> apart(keys);
