@@ -17,7 +17,7 @@ endif()
 file(WRITE "${ROOM}/Makefile" "${CMAKE_MATCH_1}")
 set(flags -O0)
 if(XSIMD)
-  list(APPEND flags "-isystem${XSIMD}")
+  list(APPEND flags "-I${XSIMD}")  # g++ leaves out what it searches anyway; -isystem of /usr/include hides stdlib.h
 endif()
 list(JOIN flags " " in_make)
 run(make -j2 "POSENC=${SOURCE}" "CXX=${CXX}" "CXXFLAGS=${in_make}")
