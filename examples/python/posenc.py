@@ -1183,7 +1183,7 @@ def _attend(attentions, threads, kept):
                 _thread.start_new_thread(work, (i, barrier, left))
                 others.append(left)
             work(0, barrier)
-        except BaseException as error:  # those that wait in C leave it without having written
+        except BaseException as error:  # workers that wait in C return, and have written nothing
             failed.insert(0, error)
             together.abort()
         for left in others:

@@ -36,8 +36,8 @@
 //   posenc/model/hugging_face.hpp       config.json, rope_parameters (nlohmann-json, posenc::model)
 //   posenc/model/gguf.hpp               the header of a GGUF file
 //   posenc/model/gguf/metadata.hpp      all its keys and values
-//   posenc/model/gguf/parts.hpp         the header of a model in several files
-//   posenc/model/hugging_face/read_model.hpp  a config.json or a GGUF file (nlohmann-json)
+//   posenc/model/gguf/parts.hpp         reads a model that is split into several GGUF files
+//   posenc/model/hugging_face/read_model.hpp  reads a config.json or a GGUF file (nlohmann-json)
 //   posenc/model/model_description.hpp  what both give
 //   posenc/model/rotate.hpp             heads, rotated as either says
 //   posenc/model/layer_rules.hpp        what a layer of either asks of attention

@@ -261,15 +261,15 @@ std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers,
 ///
 /// and ggml_graph_plan asks for ggml_flash_attention_bytes: adapter/README.md, line by line.
 ///
-/// False, in every thread alike, with no barrier and no byte written, for what it leaves to the
-/// engine: a run that is to be ggml's reference (use_ref); keys or values that are not f32, f16,
-/// bf16, q8_0 or q4_0, whose types may differ; another mask than f16; a mask for some of the heads;
-/// rows with gaps; a bias, a scale, a cap or a sink that is not finite; memory that is too small.
-/// Else as
-/// ggml defines it: strides, GQA, MLA with values that are a view of keys, broadcasts over batches,
-/// mask, max_bias, logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec
-/// changes nothing. Nothing is allocated, unless options say so, nor thrown but by the barrier, and
-/// for a temperature with wrong numbers.
+/// It returns false, in every thread alike, with no barrier and no byte written, for what it leaves
+/// to the engine: a run that is to be ggml's reference (use_ref); a type of keys or values other
+/// than f32, f16, bf16, q8_0 and q4_0 (keys may have one, and values another); a mask that is not
+/// f16; a mask for some of the heads; rows with gaps; a bias, a scale, a cap or a sink that is not
+/// finite; memory that is too small. Everything else it computes as ggml defines it: strides, GQA,
+/// MLA with values that are a view of keys, broadcasts over batches, mask, max_bias, logit_softcap,
+/// sinks; every sum in float, so that ggml_flash_attn_ext_set_prec changes nothing. Nothing is
+/// allocated, unless options say so, nor thrown but by the barrier, and for a temperature with
+/// wrong numbers.
 template <class Params, class Tensor, class Barrier>
 bool ggml_flash_attention(Params const& params, Tensor const& dst, Barrier const& barrier,
                           ggml_flash_attention_options const& options = {}) {

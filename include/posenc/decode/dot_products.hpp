@@ -52,9 +52,9 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// All this beside the rounding of sums in float; weights count as 0 if m is below 2^-118. A query
 /// with a NaN or an infinity has outputs of NaN. The same bits for any split and any pages.
 ///
-/// AVX512-VNNI makes such products where attention reads keys in place: up to 32 rows per kv head
-/// (a step of decoding), where no encoding acts on keys. All else, prompts and other CPUs, is
-/// computed as without the name. A format of your own has dot products if it has codes_are
+/// Attention makes such products by AVX512-VNNI in a step of decoding: up to 32 rows per kv head,
+/// and no encoding that acts on keys. A prompt, and any step on another CPU, gets the result that
+/// it has without dot_products. A format of your own has dot products if it has codes_are
 /// (heads/format.hpp); others do not compile.
 template <class Format>
 struct dot_products : Format {

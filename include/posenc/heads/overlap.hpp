@@ -63,9 +63,10 @@ struct strided_memory {
 };
 
 /// Looks for a byte of heads of both a and b. Head j of b lies offset + sum m s bytes behind head i
-/// of a, m = j - i for a stride s that both have. The m that may bring the two together are tried,
-/// from the longest stride on: two or three of each where a stride is at least as long as what the
-/// shorter strides span, as in every layout of pages, tokens and heads.
+/// of a, m = j - i for a stride s that both have. The search tries each m that may bring the two
+/// together, from the longest stride to the shortest: two or three values for a stride that is at
+/// least as long as all heads at the shorter strides, as every stride of pages, tokens and heads
+/// is.
 class byte_search {
  public:
   byte_search(strided_memory const& a, strided_memory const& b) noexcept

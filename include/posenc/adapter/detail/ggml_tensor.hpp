@@ -95,7 +95,7 @@ bool has_ggml_rows(Tensor const& t) noexcept {
          bits % block::align == 0;
 }
 
-/// Whether a tensor of a cache has such rows, of a type that with_ggml_type knows.
+/// Whether a cache's tensor has rows without gaps, and with_ggml_type has a format for its type.
 template <class Tensor>
 bool has_ggml_cache_rows(Tensor const& t) noexcept {
   return with_ggml_type(static_cast<int>(t.type), false,

@@ -62,7 +62,7 @@ class slot_search {
     std::uint64_t& word;
     std::uint64_t mask;
   };
-  // Those of 2^log2_ neighbours differ; other neighbours begin elsewhere.
+  // 2^log2_ neighbouring slots have different bits; the hash says where each neighbourhood begins.
   bit bit_of(std::int64_t slot) noexcept {
     auto const n = static_cast<std::uint64_t>(slot);
     auto const place = (n + (hash_of(n) >> (64 - log2_))) & ((std::uint64_t{1} << log2_) - 1);

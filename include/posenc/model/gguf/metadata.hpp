@@ -98,8 +98,8 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   }
 
   /// Adds the tensors of the next file of the model. Throws std::invalid_argument, and adds
-  /// nothing, unless split.no and split.count say that it is that, none of its tensors is here, and
-  /// general.architecture is the same if it is given.
+  /// nothing, unless its split.no and split.count say that it is the next file, all of its tensors
+  /// are new, and its general.architecture, if it has one, is the model's.
   void add_part(gguf_metadata next);
 
   /// All, by name.

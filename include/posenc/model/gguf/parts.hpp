@@ -18,9 +18,9 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// Reads the first file of a model, or its only one, by its path, and from the other files of the
 /// model, which lie beside it and are named as llama.cpp names them: NAME-00001-of-00003.gguf.
 ///
-/// Throws std::invalid_argument for what gguf_metadata and its add_part refuse, for a file that is
-/// not the first of the model, one of another name, and a file of the model that is missing or is
-/// no regular file.
+/// Throws std::invalid_argument if gguf_metadata or its add_part does. A model in several files
+/// must also be given by its first file, all files must be named so, and every other file must be
+/// a regular file.
 inline gguf_metadata read_gguf_metadata(std::filesystem::path const& first);
 /// Reads the first file from a stream, whose file is `file`.
 inline gguf_metadata read_gguf_metadata(std::istream& in, std::filesystem::path const& file);
@@ -71,7 +71,8 @@ inline std::string says_which_are_missing(gguf_metadata const& header) {
                             shown(there) + " tensors: one that is missing counts as absent.";
 }
 
-/// A sentence if a file is named as one of several, and its keys say that it is alone; else empty.
+/// Returns a sentence if the file's name says that it is one of several files, and its keys say
+/// that it is the only one; else an empty string.
 inline std::string says_name_of_part(gguf_metadata const& header) {
   constexpr std::string_view end = "-00001-of-00002.gguf";
   constexpr auto key = "split.count";
