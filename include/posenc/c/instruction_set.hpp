@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -31,14 +30,6 @@
 
 #if !defined(POSENC_KERNELS_SET)
 #define POSENC_KERNELS_SET base
-#endif
-
-#if defined(POSENC_KERNELS_TARGET)
-static_assert(std::string_view(POSENC_KERNELS_TEXT(POSENC_TARGET_CPU)) ==
-                  POSENC_KERNELS_TEXT(POSENC_KERNELS_TARGET),
-              "posenc_add_kernels: the project's flags must not add instructions (as -mavx2 does) "
-              "to those of a set, which may run where they are not, or take them away; give them "
-              "to your own targets alone");
 #endif
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {

@@ -1,9 +1,10 @@
-// The functions of posenc.h, but for the kernels that they run: one file of a program or library
-// includes this, and another one instruction_set.hpp for each instruction set.
+// The functions of posenc.h, but for the kernels that they run. One file of a program or library
+// includes this header; for each instruction set, one other file includes instruction_set.hpp.
 //
-//     c++ -std=c++20 -O3 -ffp-contract=off -c library.cpp         #include "posenc/c/library.hpp"
-//     c++ -std=c++20 -O3 -ffp-contract=off -c base.cpp            #include
-//     "posenc/c/instruction_set.hpp"
+//     library.cpp:  #include "posenc/c/library.hpp"
+//     base.cpp:     #include "posenc/c/instruction_set.hpp"
+//
+//     c++ -std=c++20 -O3 -ffp-contract=off -c library.cpp base.cpp
 //
 // POSENC_KERNELS_V3, POSENC_KERNELS_V4, POSENC_KERNELS_V4_BF16 (x86) and POSENC_KERNELS_BF16 (ARM)
 // say which sets there are beside base; POSENC_KERNELS_MODEL, that nlohmann-json is there;

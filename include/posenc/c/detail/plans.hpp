@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "posenc/core/target.hpp"
 
@@ -18,6 +19,14 @@
 
 #define POSENC_KERNELS_TEXT(name) POSENC_KERNELS_TEXT_EXPANDED(name)
 #define POSENC_KERNELS_TEXT_EXPANDED(name) #name
+
+#if defined(POSENC_KERNELS_TARGET)
+static_assert(std::string_view(POSENC_KERNELS_TEXT(POSENC_TARGET_CPU)) ==
+                  POSENC_KERNELS_TEXT(POSENC_KERNELS_TARGET),
+              "posenc_add_kernels: the project's flags must not add instructions (as -mavx2 does) "
+              "to those of a set, which may run where they are not, or take them away; give them "
+              "to your own targets alone");
+#endif
 
 namespace posenc_c {
 
