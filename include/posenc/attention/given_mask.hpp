@@ -134,7 +134,7 @@ class given_mask {
   template <class T>
   void hide(std::size_t query, std::size_t head, token_range keys, std::span<T> row,
             T hidden) const noexcept {
-    cells_.hide(query, head, keys, row.data(), hidden);
+    cells_.hide(query, head, keys, row.data(), hidden, has_slopes_ ? slopes_[head] : 1);
   }
 
  private:
