@@ -7,7 +7,7 @@
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
 # - include/posenc/README.md names every such encoding in a row of its site and links it to the header;
 # - the table of include/posenc/frequency/README.md names every frequency rule;
-# - with CHAINS, a class derives from at most one other of posenc's, counting what that derives from.
+# - a class derives from at most one other of posenc's, counting what that derives from.
 # Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
@@ -157,27 +157,25 @@ endforeach()
 
 # derived_NAME: the bases of class NAME.
 set(derived "")
-if(CHAINS)
-  foreach(header IN LISTS headers)
-    file(READ "${SOURCE}/include/${header}" text)
-    string(REGEX REPLACE "//[^\n]*|[][\\]" "" text "${text}")
-    string(REGEX REPLACE "[ \n;]+" " " text "${text}")
-    string(REGEX MATCHALL "(class|struct) [a-z_0-9]+( final)? : [^{}]*{" found "${text}")
-    foreach(class IN LISTS found)
-      string(REGEX MATCH "(class|struct) ([a-z_0-9]+)( final)? : (.*){" class "${class}")
-      set(name "${CMAKE_MATCH_2}")
-      set(bases "${CMAKE_MATCH_4}")
-      foreach(depth RANGE 2)  # of arguments
-        string(REGEX REPLACE "<[^<>]*>" "" bases "${bases}")
-      endforeach()
-      string(REGEX MATCHALL "[a-z_0-9]+" "derived_${name}" "${bases}")
-      list(APPEND derived "${name}")
+foreach(header IN LISTS headers)
+  file(READ "${SOURCE}/include/${header}" text)
+  string(REGEX REPLACE "//[^\n]*|[][\\]" "" text "${text}")
+  string(REGEX REPLACE "[ \n;]+" " " text "${text}")
+  string(REGEX MATCHALL "(class|struct) [a-z_0-9]+( final)? : [^{}]*{" found "${text}")
+  foreach(class IN LISTS found)
+    string(REGEX MATCH "(class|struct) ([a-z_0-9]+)( final)? : (.*){" class "${class}")
+    set(name "${CMAKE_MATCH_2}")
+    set(bases "${CMAKE_MATCH_4}")
+    foreach(depth RANGE 2)  # of arguments
+      string(REGEX REPLACE "<[^<>]*>" "" bases "${bases}")
     endforeach()
-    string(REGEX MATCHALL "(class|struct) [a-z_0-9]+" found "${text}")
-    list(TRANSFORM found REPLACE "(class|struct) " "")
-    list(APPEND classes ${found})
+    string(REGEX MATCHALL "[a-z_0-9]+" "derived_${name}" "${bases}")
+    list(APPEND derived "${name}")
   endforeach()
-endif()
+  string(REGEX MATCHALL "(class|struct) [a-z_0-9]+" found "${text}")
+  list(TRANSFORM found REPLACE "(class|struct) " "")
+  list(APPEND classes ${found})
+endforeach()
 list(REMOVE_DUPLICATES derived)
 foreach(class IN LISTS derived)
   set(bases "")

@@ -57,6 +57,11 @@ std::optional<double> scale_on(auto const& q) noexcept {
   return {};
 }
 
+/// Positions that a call keeps.
+struct kept_positions {
+  token_positions of_queries = {}, of_keys = {};
+};
+
 /// The arguments of a call, checked, and how its work is cut.
 template <class Q, class K, class V, class O, class Encoding>
 class checked_call {
@@ -69,23 +74,14 @@ class checked_call {
                Encoding const& encoding, attention_options const& options,
                attention_positions const& at, bool keeps_rows,
                prepared_sites<number, Encoding> const* step)
-      : queries_(heads_of(q)),
-        keys_(to_read(k)),
-        values_(to_read(v)),
-        outputs_(outputs),
-        encoding_(encoding),
-        given_(checked_arguments<number>(function, encoding, heads_of(q).shape(), k.shape(),
-                                         v.shape(), options, scale_on(q), at)),
-        work_(given_, reads_in_place(),
-              keeps_rows || has_temperature(encoding) || adjusts_whole_rows<Encoding>),
-        step_(step) {
-    static_assert(std::same_as<number, arithmetic_of<K>> && std::same_as<number, arithmetic_of<V>>,
-                  "q, k and v are doubles, or none of them");
-    find_gaps();
-    if (step_ == nullptr)
-      own_step_.emplace(encoding, given_.query_positions, given_.key_positions,
-                        given_.keys_are_encoded, given_.queries_are_encoded);
-  }
+      : checked_call(function, q, k, v, outputs, encoding, options, kept_positions{}, &at,
+                     keeps_rows, step) {}
+  /// With positions that it keeps.
+  checked_call(char const* function, Q const& q, K const& k, V const& v, O const& outputs,
+               Encoding const& encoding, attention_options const& options, kept_positions&& at,
+               bool keeps_rows)
+      : checked_call(function, q, k, v, outputs, encoding, options, std::move(at), nullptr,
+                     keeps_rows, nullptr) {}
 
   /// Where results go.
   void write_to(O const& outputs, attention_records<number> const& records) noexcept {
@@ -157,6 +153,33 @@ class checked_call {
   }
 
  private:
+  // viewed: null if the positions are kept.
+  checked_call(char const* function, Q const& q, K const& k, V const& v, O const& outputs,
+               Encoding const& encoding, attention_options const& options, kept_positions&& kept,
+               attention_positions const* viewed, bool keeps_rows,
+               prepared_sites<number, Encoding> const* step)
+      : kept_(std::move(kept)),
+        queries_(heads_of(q)),
+        keys_(to_read(k)),
+        values_(to_read(v)),
+        outputs_(outputs),
+        encoding_(encoding),
+        given_(checked_arguments<number>(
+            function, encoding, heads_of(q).shape(), k.shape(), v.shape(), options, scale_on(q),
+            viewed != nullptr ? *viewed
+                              : attention_positions{kept_.of_queries, kept_.of_keys,
+                                                    options.keys_are_encoded})),
+        work_(given_, reads_in_place(),
+              keeps_rows || has_temperature(encoding) || adjusts_whole_rows<Encoding>),
+        step_(step) {
+    static_assert(std::same_as<number, arithmetic_of<K>> && std::same_as<number, arithmetic_of<V>>,
+                  "q, k and v are doubles, or none of them");
+    find_gaps();
+    if (step_ == nullptr)
+      own_step_.emplace(encoding, given_.query_positions, given_.key_positions,
+                        given_.keys_are_encoded, given_.queries_are_encoded);
+  }
+
   // Packed sequences that are many rows are better in panels, whose tiles leave out what no row of
   // theirs sees.
   bool reads_in_place() const noexcept {
@@ -181,6 +204,7 @@ class checked_call {
     if (has_gaps_) work_.ranges = 0;
   }
 
+  kept_positions kept_;
   std::remove_cvref_t<decltype(heads_of(std::declval<Q const&>()))> queries_;
   decltype(to_read(std::declval<K const&>())) keys_;
   decltype(to_read(std::declval<V const&>())) values_;
