@@ -7,6 +7,7 @@
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
 # - include/posenc/README.md names every such encoding in a row of its site and links it to the header;
 # - the table of include/posenc/frequency/README.md names every frequency rule;
+# - each public name stands in a page (a room's page lists its rare names), a program or posenc.hpp;
 # - a class derives from at most one other of posenc's, counting what that derives from.
 # Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
@@ -196,6 +197,20 @@ foreach(class IN LISTS derived)
     string(APPEND wrong "\n  ${class} derives from more than one other: ${bases}")
   endif()
 endforeach()
+
+# The names that nothing shows.
+set(includes "${headers}")
+list(TRANSFORM includes PREPEND "${SOURCE}/include/")
+file(GLOB_RECURSE pages "${SOURCE}/include/*.md" "${SOURCE}/bench/*.md" "${SOURCE}/cmake/*.md"
+  "${SOURCE}/examples/*.md" "${SOURCE}/examples/*.cpp" "${SOURCE}/examples/*.hpp")
+file(GLOB top "${SOURCE}/*.md")
+execute_process(COMMAND awk -f "${CMAKE_CURRENT_LIST_DIR}/../interface/names.awk" ${includes}
+  COMMAND awk -f "${CMAKE_CURRENT_LIST_DIR}/unshown.awk" - ${pages} ${top} "${SOURCE}/include/posenc/posenc.hpp"
+  COMMAND sort OUTPUT_VARIABLE unshown COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "([^\n]+)" "  no page and no program shows \\1" unshown "${unshown}")
+if(unshown)
+  string(APPEND wrong "\n${unshown}")
+endif()
 if(encodings EQUAL 0)
   string(APPEND wrong "\n  no header says what an encoding acts on")
 endif()
