@@ -16,7 +16,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/numbers.hpp"
 

@@ -9,7 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"
@@ -163,6 +163,12 @@ class operand {
   rounding_points points_;
   real scale_ = 1;
   std::size_t target_block_ = 1, source_block_ = 1;
+};
+
+/// What rotated and unrotated return.
+template <class H>
+concept rotary_operand = requires {
+  requires H::is_operand;
 };
 
 /// Heads that are rotated and given to a target. The source is a heads_view; the target too, or any

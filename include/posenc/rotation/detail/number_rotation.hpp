@@ -20,7 +20,7 @@ struct part_of_heads {
 /// A rotation that passed. Holds references: copying the views would cost as much as rotating a few
 /// heads. Fused: there are factors. InPlace: of one view.
 template <class From, class To, bool Fused, class Source, class Target, bool InPlace = false>
-struct checked_heads {
+struct number_rotation {
   using from_layout = From;
   using to_layout = To;
   using from_type = std::remove_const_t<typename Source::element_type>;
