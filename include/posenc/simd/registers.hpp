@@ -14,8 +14,7 @@
 #include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/neon.hpp"
-#include "posenc/simd/x86_16_bits.hpp"
-#include "posenc/simd/x86_registers.hpp"
+#include "posenc/simd/x86.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 

@@ -19,7 +19,7 @@
 #include "posenc/attention/detail/products.hpp"
 #include "posenc/attention/detail/score_blocks.hpp"
 #include "posenc/attention/detail/work.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/encoding/sites.hpp"

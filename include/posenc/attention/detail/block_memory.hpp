@@ -12,7 +12,7 @@
 #include "posenc/attention/detail/key_parts.hpp"
 #include "posenc/attention/detail/tile_panels.hpp"
 #include "posenc/attention/detail/visible_keys.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/sites.hpp"
 

@@ -166,9 +166,9 @@ class checked_call {
         encoding_(encoding),
         given_(checked_arguments<number>(
             function, encoding, heads_of(q).shape(), k.shape(), v.shape(), options, scale_on(q),
-            viewed != nullptr ? *viewed
-                              : attention_positions{kept_.of_queries, kept_.of_keys,
-                                                    options.keys_are_encoded})),
+            viewed != nullptr
+                ? *viewed
+                : attention_positions{kept_.of_queries, kept_.of_keys, options.keys_are_encoded})),
         work_(given_, reads_in_place(),
               keeps_rows || has_temperature(encoding) || adjusts_whole_rows<Encoding>),
         step_(step) {

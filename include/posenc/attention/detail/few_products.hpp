@@ -7,7 +7,7 @@
 
 #include "posenc/attention/detail/block_shape.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/detail/decode_products.hpp"
 #include "posenc/decode/dot_products.hpp"

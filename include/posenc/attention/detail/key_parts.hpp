@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
