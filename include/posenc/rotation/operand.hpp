@@ -151,8 +151,11 @@ class operand {
   auto with(OtherNorm const& norm) const {
     operand<From, To, Source, Target, OtherNorm, OtherRound, OtherScaled, OtherTransformed> result(
         source_, target_, norm);
-    result.block_ = block_, result.points_ = points_, result.scale_ = scale_;
-    result.target_block_ = target_block_, result.source_block_ = source_block_;
+    result.block_ = block_;
+    result.points_ = points_;
+    result.scale_ = scale_;
+    result.target_block_ = target_block_;
+    result.source_block_ = source_block_;
     return result;
   }
 

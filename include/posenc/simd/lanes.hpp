@@ -29,7 +29,8 @@ struct one_lane {
   static number load(T const* from) noexcept { return posenc::load(*from); }
   static void store(T* to, number x) noexcept { posenc::store(*to, x); }
   static void load_pairs(T const* from, number& x, number& y) noexcept {
-    x = load(from), y = load(from + 1);
+    x = load(from);
+    y = load(from + 1);
   }
   static void store_pairs(T* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
   using arithmetic_lanes = one_lane<number>;  ///< for cosines, sines and weights
@@ -176,7 +177,8 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
     if constexpr (requires { store_bfloat16(to, x.data, y.data); } && rounds) {
       store_bfloat16(to, x.data, y.data);
     } else {
-      store(to, x), store(to + size, y);
+      store(to, x);
+      store(to + size, y);
     }
   }
   [[gnu::always_inline]] static void load_pairs(T const* from, number& x, number& y) noexcept {
@@ -260,7 +262,8 @@ struct word_lanes {
     [[gnu::always_inline]] static number load(float const* from) noexcept {
       number x;
       if constexpr (in_order) {
-        x.a = lanes<float>::load(from), x.b = lanes<float>::load(from + half_of::size);
+        x.a = lanes<float>::load(from);
+        x.b = lanes<float>::load(from + half_of::size);
       } else {
         lanes<float>::load_pairs(from, x.a, x.b);
       }

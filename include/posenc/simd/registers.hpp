@@ -155,7 +155,8 @@ struct register_arithmetic {
       for (std::size_t done = 1; done < size; done *= 2) {  // each time a perfect shuffle
         std::array<number, size> y;
         for (std::size_t i = 0; i < size / 2; ++i) {
-          y[2 * i] = x[i], y[2 * i + 1] = x[i + size / 2];
+          y[2 * i] = x[i];
+          y[2 * i + 1] = x[i + size / 2];
           zip(y[2 * i].data, y[2 * i + 1].data);
         }
         for (std::size_t i = 0; i < size; ++i) x[i] = y[i];

@@ -57,32 +57,38 @@ inline void zip(__m512& a, __m512& b) noexcept {
   auto const first = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   auto const second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
   auto const x = _mm512_permutex2var_ps(a, first, b);
-  b = _mm512_permutex2var_ps(a, second, b), a = x;
+  b = _mm512_permutex2var_ps(a, second, b);
+  a = x;
 }
 inline void zip(__m512d& a, __m512d& b) noexcept {
   auto const first = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
   auto const second = _mm512_add_epi64(first, _mm512_set1_epi64(4));
   auto const x = _mm512_permutex2var_pd(a, first, b);
-  b = _mm512_permutex2var_pd(a, second, b), a = x;
+  b = _mm512_permutex2var_pd(a, second, b);
+  a = x;
 }
 #endif
 #if defined(__AVX__)
 inline void zip(__m256& a, __m256& b) noexcept {
   auto const low = _mm256_unpacklo_ps(a, b), high = _mm256_unpackhi_ps(a, b);
-  a = _mm256_permute2f128_ps(low, high, 0x20), b = _mm256_permute2f128_ps(low, high, 0x31);
+  a = _mm256_permute2f128_ps(low, high, 0x20);
+  b = _mm256_permute2f128_ps(low, high, 0x31);
 }
 inline void zip(__m256d& a, __m256d& b) noexcept {
   auto const low = _mm256_unpacklo_pd(a, b), high = _mm256_unpackhi_pd(a, b);
-  a = _mm256_permute2f128_pd(low, high, 0x20), b = _mm256_permute2f128_pd(low, high, 0x31);
+  a = _mm256_permute2f128_pd(low, high, 0x20);
+  b = _mm256_permute2f128_pd(low, high, 0x31);
 }
 #endif
 inline void zip(__m128& a, __m128& b) noexcept {
   auto const x = _mm_unpacklo_ps(a, b);
-  b = _mm_unpackhi_ps(a, b), a = x;
+  b = _mm_unpackhi_ps(a, b);
+  a = x;
 }
 inline void zip(__m128d& a, __m128d& b) noexcept {
   auto const x = _mm_unpacklo_pd(a, b);
-  b = _mm_unpackhi_pd(a, b), a = x;
+  b = _mm_unpackhi_pd(a, b);
+  a = x;
 }
 
 // For phases: products of 64-bit integers, of their lower halves and modulo 2^64; 64-bit integers

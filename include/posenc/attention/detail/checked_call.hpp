@@ -107,7 +107,8 @@ class checked_call {
                          given_.head_dim, given_.value_dim, records_.log_sum_exp.size(),
                          records_.scores.size(), records_.weights.size()})
       all.add(std::uint64_t{n});
-    all.add(given_.scale), all.add(given_.mask.hash());
+    all.add(given_.scale);
+    all.add(given_.mask.hash());
     for (position_list const* const at : {&given_.query_positions, &given_.key_positions}) {
       if (at->size() == 0) continue;
       all.add(static_cast<std::uint64_t>((*at)[0]));
@@ -143,7 +144,10 @@ class checked_call {
     auto const [first, count] = part_of(rows(), i, n);
     for (auto row = first; row < first + count; ++row) {
       auto const sum = all.from(work_.ranges == 0 ? 0 : row);
-      if (work_.ranges == 0) sum.clear(1), record_nothing(row);
+      if (work_.ranges == 0) {
+        sum.clear(1);
+        record_nothing(row);
+      }
       for (std::size_t range = 1; range < work_.ranges; ++range) {
         auto const part = all.from(range * rows() + row);
         sum.add(0, part.sums[0], part.outputs);

@@ -44,7 +44,8 @@ struct few_memory {
   few_memory(scratch& memory, std::size_t kv_heads, std::size_t rows, std::size_t head_dim,
              std::size_t value_dim) {
     auto const padded = kv_heads * padded_rows(rows);
-    queries = memory.take<T>(padded, head_dim), tiles = memory.take<T>(padded, tile_tokens);
+    queries = memory.take<T>(padded, head_dim);
+    tiles = memory.take<T>(padded, tile_tokens);
     memory.take<T>(most_decoded, std::max(head_dim, value_dim));  // right behind tiles
     sums = memory.take<T>(padded, value_dim);
   }

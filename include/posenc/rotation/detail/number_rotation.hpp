@@ -63,7 +63,9 @@ struct number_rotation {
     cursor<from_type, to_type, Fused> block;
     block.from = first(from), block.to = first(to);
     if constexpr (Fused) {
-      block.weights = nullptr, block.gain = &scale, block.gain_per_head = false;
+      block.weights = nullptr;
+      block.gain = &scale;
+      block.gain_per_head = false;
       block.ahead = block.from;
     }
     return in_memory(block, {tokens, heads, from.head_dim()}, first_dim,

@@ -106,7 +106,8 @@ struct phase_register {
   static void store(Real* to, number const& x) noexcept { lanes<Real>::store(to, x); }
   /// Stores x, then y. Floats in one store, which is forwarded to a load of the same width.
   static void store(double* to, number const& x, number const& y) noexcept {
-    x.store_unaligned(to), y.store_unaligned(to + size);
+    x.store_unaligned(to);
+    y.store_unaligned(to + size);
   }
   static void store(float* to, number const& x, number const& y) noexcept {
     if constexpr (requires { to_floats(x.data, y.data); }) {
