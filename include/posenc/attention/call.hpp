@@ -60,10 +60,7 @@ class attention_call : public detail::checked_call<Q, K, V, O, Encoding> {
   attention_call(Q const& q, K const& k, V const& v, O const& outputs, Encoding const& encoding,
                  attention_options options = {},
                  attention_records<detail::arithmetic_of<Q>> const& records = {})
-      : base("attention_call", q, k, v, outputs, encoding, options,
-             detail::kept_positions{std::move(options.query_positions),
-                                    std::move(options.key_positions)},
-             keeps(records)) {
+      : base("attention_call", q, k, v, outputs, encoding, std::move(options), keeps(records)) {
     check(q, k, v, outputs, records);
   }
   /// With positions that are viewed, in place of the options'.

@@ -57,11 +57,6 @@ std::optional<double> scale_on(auto const& q) noexcept {
   return {};
 }
 
-/// Positions that a call keeps.
-struct kept_positions {
-  token_positions of_queries = {}, of_keys = {};
-};
-
 /// The arguments of a call, checked, and how its work is cut.
 template <class Q, class K, class V, class O, class Encoding>
 class checked_call {
@@ -74,13 +69,13 @@ class checked_call {
                Encoding const& encoding, attention_options const& options,
                attention_positions const& at, bool keeps_rows,
                prepared_sites<number, Encoding> const* step)
-      : checked_call(function, q, k, v, outputs, encoding, options, kept_positions{}, &at,
-                     keeps_rows, step) {}
-  /// With positions that it keeps.
+      : checked_call(function, q, k, v, outputs, encoding, options, {}, {}, &at, keeps_rows, step) {
+  }
+  /// Keeps the positions of the options.
   checked_call(char const* function, Q const& q, K const& k, V const& v, O const& outputs,
-               Encoding const& encoding, attention_options const& options, kept_positions&& at,
-               bool keeps_rows)
-      : checked_call(function, q, k, v, outputs, encoding, options, std::move(at), nullptr,
+               Encoding const& encoding, attention_options&& options, bool keeps_rows)
+      : checked_call(function, q, k, v, outputs, encoding, options,
+                     std::move(options.query_positions), std::move(options.key_positions), nullptr,
                      keeps_rows, nullptr) {}
 
   /// Where results go.
@@ -159,10 +154,12 @@ class checked_call {
  private:
   // viewed: null if the positions are kept.
   checked_call(char const* function, Q const& q, K const& k, V const& v, O const& outputs,
-               Encoding const& encoding, attention_options const& options, kept_positions&& kept,
+               Encoding const& encoding, attention_options const& options,
+               token_positions&& query_positions, token_positions&& key_positions,
                attention_positions const* viewed, bool keeps_rows,
                prepared_sites<number, Encoding> const* step)
-      : kept_(std::move(kept)),
+      : query_positions_(std::move(query_positions)),
+        key_positions_(std::move(key_positions)),
         queries_(heads_of(q)),
         keys_(to_read(k)),
         values_(to_read(v)),
@@ -172,7 +169,7 @@ class checked_call {
             function, encoding, heads_of(q).shape(), k.shape(), v.shape(), options, scale_on(q),
             viewed != nullptr
                 ? *viewed
-                : attention_positions{kept_.of_queries, kept_.of_keys, options.keys_are_encoded})),
+                : attention_positions{query_positions_, key_positions_, options.keys_are_encoded})),
         work_(given_, reads_in_place(),
               keeps_rows || has_temperature(encoding) || adjusts_whole_rows<Encoding>),
         step_(step) {
@@ -208,7 +205,7 @@ class checked_call {
     if (has_gaps_) work_.ranges = 0;
   }
 
-  kept_positions kept_;
+  token_positions query_positions_, key_positions_;  // that are kept
   std::remove_cvref_t<decltype(heads_of(std::declval<Q const&>()))> queries_;
   decltype(to_read(std::declval<K const&>())) keys_;
   decltype(to_read(std::declval<V const&>())) values_;
