@@ -7,6 +7,7 @@
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
 # - include/posenc/README.md names every such encoding in a row of its site and links it to the header;
 # - the table of include/posenc/frequency/README.md names every frequency rule;
+# - the page of a room, if it has one, names each header of its folder;
 # - each public name stands in a page (a room's page lists its rare names), a program or posenc.hpp;
 # - a class derives from at most one other of posenc's, counting what that derives from.
 # Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
@@ -154,6 +155,20 @@ foreach(header IN LISTS headers)
       endif()
     endforeach()
   endforeach()
+endforeach()
+foreach(header IN LISTS headers)
+  if(NOT header MATCHES "^posenc/([a-z_]+)/([a-z_0-9]+)\\.hpp$")
+    continue()
+  endif()
+  set(name "${CMAKE_MATCH_2}")
+  set(of_room "include/posenc/${CMAKE_MATCH_1}/README.md")
+  if(NOT EXISTS "${SOURCE}/${of_room}")
+    continue()
+  endif()
+  file(READ "${SOURCE}/${of_room}" page)
+  if(NOT page MATCHES "[^a-z_0-9]${name}[^a-z_0-9]")
+    string(APPEND wrong "\n  ${of_room} does not name ${name}.hpp")
+  endif()
 endforeach()
 
 # derived_NAME: the bases of class NAME.
