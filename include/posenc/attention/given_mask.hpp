@@ -75,7 +75,8 @@ class given_mask {
       detail::require(is_finite(slope), "given_mask: slopes must be finite, got ", slope);
     auto sloped = *this;
     sloped.has_slopes_ = true;
-    sloped.slopes_ = of_heads.data(), sloped.slope_count_ = of_heads.size();
+    sloped.slopes_ = of_heads.data();
+    sloped.slope_count_ = of_heads.size();
     return sloped;
   }
 
