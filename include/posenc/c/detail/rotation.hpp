@@ -68,7 +68,7 @@ inline void require_each_code_once(heads_name what, checked_heads const& heads,
   if (is_of_numbers(heads.format) || slots == nullptr || slots == seen) return;
   seen = slots;
   std::span const all(slots, heads.codes.tokens);
-  if (!ascend(all)) named(what, [&] { require_each_slot_once(all); });
+  require_each_slot_once(all, what.function, ": ", what.heads, what.index, what.part);
 }
 
 /// Throws unless the norm is one, in the arithmetic of doubles or floats.
