@@ -19,8 +19,8 @@
 namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
 /// The memory of cells, which were given; strides of 0 are those of dense rows.
-inline memory_range checked(heads_name what, posenc1_cells const& cells, posenc1_attention const& a,
-                            std::size_t query_tokens) {
+inline memory_range memory_of(heads_name const& what, posenc1_cells const& cells,
+                              posenc1_attention const& a, std::size_t query_tokens) {
   auto const type = bits_of(cells.type);
   what.require(type - 1 < POSENC1_CELL_BF16, "type must be one of the header, got ", type);
   what.require(cells.heads <= 1 || cells.heads == a.heads, "heads must be 0, 1 or ", a.heads,
@@ -145,16 +145,15 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
   check_what_is_seen(function, a);
   require(a.queries.slots == nullptr && a.outputs.slots == nullptr, function,
           ": queries and outputs must have no slots");
-  auto const queries =
-      checked({function, "queries"}, a.queries, {1, plan.query_tokens, a.heads, a.head_dim}, false);
-  auto const outputs = checked({function, "outputs"}, a.outputs,
-                               {1, plan.query_tokens, a.heads, plan.value_dim}, true);
-  checked_heads keys{}, values{};  // of no tokens: nowhere
+  checked_heads queries, outputs, keys{}, values{};  // of no tokens: nowhere
+  check({function, "queries"}, a.queries, {1, plan.query_tokens, a.heads, a.head_dim}, false,
+        queries);
+  check({function, "outputs"}, a.outputs, {1, plan.query_tokens, a.heads, plan.value_dim}, true,
+        outputs);
   if (a.tokens != 0) {
     require_given(function, {{"data of keys", a.keys.data}, {"data of values", a.values.data}});
-    keys = checked({function, "keys"}, a.keys, {1, a.tokens, a.kv_heads, a.head_dim}, false);
-    values =
-        checked({function, "values"}, a.values, {1, a.tokens, a.kv_heads, plan.value_dim}, false);
+    check({function, "keys"}, a.keys, {1, a.tokens, a.kv_heads, a.head_dim}, false, keys);
+    check({function, "values"}, a.values, {1, a.tokens, a.kv_heads, plan.value_dim}, false, values);
   }
   std::size_t const real = plan.outputs.format == POSENC1_F64 ? 8 : 4;
   std::size_t rows = plan.query_tokens * a.heads, cells = 0;
@@ -169,7 +168,7 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
                                   memory_of(a.weights, cells * real)};
   memory_range const nowhere{};
   auto const cells_at = [&](char const* name, posenc1_cells const& some) {
-    return some.data == nullptr ? nowhere : checked({function, name}, some, a, plan.query_tokens);
+    return some.data == nullptr ? nowhere : memory_of({function, name}, some, a, plan.query_tokens);
   };
   auto const numbers = [&](double const* array) {
     return memory_of(array, a.heads * sizeof *array);
@@ -194,12 +193,11 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
     for (auto const* other = written; other != one; ++other)
       overlaps = overlaps || overlap(*one, *other);
     for (auto const& other : read) overlaps = overlaps || overlap(*one, other);
-    for (checked_heads const* heads :
-         {&outputs, &queries, &std::as_const(keys), &std::as_const(values)})
+    for (checked_heads const* heads : {&outputs, &queries, &keys, &values})
       overlaps = overlaps || heads->overlaps(*one);
   }
   for (auto const& other : read) overlaps = overlaps || outputs.overlaps(other);
-  for (checked_heads const* heads : {&queries, &std::as_const(keys), &std::as_const(values)})
+  for (checked_heads const* heads : {&queries, &keys, &values})
     overlaps = overlaps || heads->overlaps(outputs);
   require(!overlaps, function, ": outputs and memory must overlap nothing");
   plan.queries = from_head(queries, plan.first_head());
