@@ -583,11 +583,11 @@ posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, 
  * of workers nor the batch changes a bit. Sequences are all of doubles, or none is; what their
  * fields `memory` say is not read. A barrier stands between the step that writes the cache and this
  * call. Outputs are whole when all workers have returned: call the barrier once more before they
- * are read. Each worker calls the barrier once, or, without an error, three times.
- * An error of any worker is one of all, and then no output is written: its own has its sentence,
- * and the others say that workers must have equal arguments. (Fields are compared, pointers as
- * such. Where one worker alone has no barrier, the others wait for it.) Not checked: what one
- * sequence writes must not overlap what another reads or writes. */
+ * are read. All workers call the barrier equally often: three times, or with an error once or
+ * twice. An error of any worker is one of all, and then no output is written: its own has its
+ * sentence, and the others say that workers must have equal arguments. (Compared are all numbers
+ * that decide the work, and where heads are. Where one worker alone has no barrier, the others wait
+ * for it.) Not checked: what one sequence writes must not overlap what another reads or writes. */
 posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
                                  posenc1_worker const* worker);
 
