@@ -248,7 +248,7 @@ TEST(encoding_check, tells_the_names_apart) {
                 has_is_pointwise<every_name>);
   static_assert(has_kv_heads<every_name> && has_require_heads<every_name> &&
                 has_changes_temperature<every_name> && has_asked<every_name> &&
-                has_check<every_name> && has_hash<every_name>);
+                has_check<every_name> && posenc::detail::has_hash<every_name>);
   static_assert(!has_prepare<by_one> && !has_bias<by_one> && !has_encode_queries<by_one> &&
                 !has_encode_keys<by_one> && !has_adjust_scores<by_one> && !has_sink<by_one>);
   static_assert(!has_inverse_temperature<by_one> && !has_heads<by_one> && !has_is_bias<by_one>);
@@ -256,7 +256,7 @@ TEST(encoding_check, tells_the_names_apart) {
                 !has_backward_scores<by_one>);
   static_assert(!has_kv_heads<by_one> && !has_require_heads<by_one> &&
                 !has_changes_temperature<by_one> && !has_asked<by_one> && !has_check<by_one> &&
-                !has_hash<by_one>);
+                !posenc::detail::has_hash<by_one>);
 }
 
 // In other words than the library's, and all of them right.
