@@ -194,7 +194,7 @@ def _shown(value):
 
 
 def _count(where, name, value, least=0, limit=2**63):
-    """Of other integers ctypes would pass the lowest 64 bits."""
+    """Refuses integers that ctypes would cut to their lowest 64 bits."""
     try:
         if value.__class__ is int and least <= value < limit:
             return value
@@ -261,7 +261,7 @@ def _first_dim(where, first_dim, head_dim):
 
 
 def _block(where, hadamard):
-    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
+    """The block of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
     if isinstance(hadamard, str) and hadamard == "largest":
         return _LARGEST_BLOCK
     if isinstance(hadamard, str) or not hasattr(hadamard, "__index__"):
@@ -467,7 +467,7 @@ class Frequencies:
         return f"<posenc.Frequencies: {self._pairs} pairs{axes}, {self.layout}>"
 
     def on_axes(self, axes, numbers):
-        """The same frequencies, where each pair rotates by an axis of its own. axes: by_pair, where
+        """The same frequencies, in which each pair rotates by one of several axes. axes: by_pair, where
         numbers are the axis of each; contiguous, the pairs of each axis (Qwen2-VL: [16, 24, 24]);
         interleaved, the same of three axes (Qwen3-VL); ggml, ggml_interleaved: its four sections."""
         where, handle = "on_axes", _pointer()

@@ -64,7 +64,7 @@ std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> le
 
 namespace detail {
 
-/// What may be slots; a view says of which type.
+/// A type that may be slots; a view says of which numbers.
 template <class Slots>
 concept slot_list = requires(Slots const& slots) {
   std::data(slots), std::size(slots);

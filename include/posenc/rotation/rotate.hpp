@@ -54,7 +54,8 @@ template <detail::before_operands Rows, detail::rotary_operand First,
 void rotate(Rows const& rows, First const& first, More const&... more) {
   detail::for_checked(rows, detail::rotate_each, first, more...);
 }
-/// Where nothing rotates: norm, scale, transform, another type or format. See above.
+/// rotate for operands that do not rotate: norm, scale, transform, another type or format. See
+/// above.
 template <detail::rotary_operand First, detail::rotary_operand... More>
 void rotate(First const& first, More const&... more) {
   detail::for_checked(detail::no_rows(), detail::rotate_each, first, more...);

@@ -74,7 +74,7 @@ template <detail::splits_work Split, detail::before_operands Rows, detail::rotar
 void rotate(Split const& split, Rows const& rows, First const& first, More const&... more) {
   detail::for_parts(split, rows, first, more...);
 }
-/// Where nothing rotates, see rotate.
+/// rotate for operands that do not rotate; see above.
 template <detail::splits_work Split, detail::rotary_operand First, detail::rotary_operand... More>
 void rotate(Split const& split, First const& first, More const&... more) {
   detail::for_parts(split, detail::no_rows(), first, more...);

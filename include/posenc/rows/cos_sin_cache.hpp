@@ -78,7 +78,7 @@ class cos_sin_cache {
     for (auto* row = memory; auto const p : positions) write_row(p, row), row += 2 * pairs();
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), {&all_pairs_, 1}};
   }
-  /// Of a temporary: there is nothing to view.
+  /// Not from a temporary, because the rows view the cache.
   template <std::floating_point Real, integer_range Positions>
   void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);

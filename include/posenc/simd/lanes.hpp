@@ -21,7 +21,7 @@ POSENC_QUIET_BEGIN
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// Where no overload asks for more.
+/// Used if no overload asks for more.
 inline void load_here(auto&) noexcept {}
 
 /// A register of floats and its bits, for the conversions of half and bfloat16.
@@ -94,7 +94,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
     }
     store_words(to, Format::template encode<as_bits>(x));
   }
-  /// Stores x and then y. Where the CPU converts two registers with one instruction, that is used.
+  /// Stores x and then y. If the CPU converts two registers with one instruction, that is used.
   [[gnu::always_inline]] static void store_two(T* to, number const& x, number const& y) noexcept {
     if constexpr (requires { store_bfloat16(to, x.data, y.data); } && rounds) {
       store_bfloat16(to, x.data, y.data);

@@ -138,7 +138,7 @@ struct largest_float {
   }
   [[gnu::always_inline]] explicit largest_float(lanes<float>::number const& x) noexcept
       : largest_float(_mm512_castps_si512(x.data)) {}
-  /// Of 64.
+  /// From 64 numbers.
   [[gnu::always_inline]] explicit largest_float(float const* x) noexcept
       : largest_float(_mm512_max_epu32(
             _mm512_max_epu32(_mm512_loadu_si512(x), _mm512_loadu_si512(x + 16)),

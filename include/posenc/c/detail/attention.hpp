@@ -139,7 +139,7 @@ struct worker_on_the_way {
     bool const agree = marks.agree_on(hash);
     if (!agree) marks.erase(given.index);
     require(agree, "posenc1_attend_as: workers must be ", given.count,
-            ", with indices of their own and equal arguments without an error, got others");
+            ", with different indices and equal arguments without an error, got others");
   }
 };
 
