@@ -989,35 +989,35 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
            query_positions=None, key_positions=None, causal=False, behind=0, ahead=0, chunk=0, mask=None, bias=None,
            slopes=None, cap=0.0, sinks=None, temperature=None, key_bias=None, profiles=None, tau=0.0, dot_products=False,
            log_sum_exp=False, scores=False, weights=False, threads=1, out=None):
-    """Attention, softmax(factor scale <q, k>) v, as float32 (float64 of float64).
+    """Attention, softmax(factor scale <q, k>) v, as float32 (float64 if queries are float64).
 
-    queries: [batches, queries, heads, head_dim], or without batches, or of one query, [heads, head_dim].
-    keys, values: Caches, which sequences share, or arrays [batches, tokens, kv_heads, dim]. Query
-    head h reads kv head h kv_heads / heads. The outputs have the shape of queries, and the dims of values.
-    slots: [batches, tokens] or [tokens], of Caches; no query sees a token of a negative slot, and in
-    arrays the others lie where they are. value_slots: of values, if theirs are others.
-    lengths: [batches]; a sequence has no more tokens.
+    queries: [batches, queries, heads, head_dim]; the axis of batches may be missing, and then the axis of
+    queries too. keys, values: Caches, which sequences share, or arrays [batches, tokens, kv_heads, dim].
+    Query head h reads kv head h kv_heads / heads. Outputs have the shape of queries and the dims of values.
+    slots: [batches, tokens] or [tokens], of Caches. No query sees a token with a negative slot; with arrays,
+    the other tokens stay in place. value_slots: the slots of values, if they differ from those of keys.
+    lengths: [batches], the number of tokens of each sequence.
 
-    query_positions, key_positions: [batches, tokens] or [tokens]; tokens count from 0, and queries are
-    the last ones, unless they are given. causal: a query sees no later token. behind, ahead: it sees
-    tokens at fewer positions behind and ahead of it (1: itself; None, 0: all). chunk: it sees the
-    tokens of its own chunk of so many positions (None, 0: all). mask, bias: arrays or Cells, which
-    show keys, or are added to scores, behind the cap and before it.
+    query_positions, key_positions: [batches, tokens] or [tokens]. By default tokens count from 0, and queries
+    are the last tokens. causal: a query sees no later token. behind, ahead: a query sees tokens at fewer
+    positions behind and ahead of it (1: itself; None, 0: all). chunk: a query sees only tokens in its chunk
+    of this many positions (None, 0: all). mask, bias: arrays or Cells. Booleans show keys; numbers are added
+    to scores, by mask after the cap and by bias before it.
 
-    scale: of scores; 0 stands for 1 / sqrt(head_dim), and 1 is for queries that have it already. factor:
-    beside the scale, a model's softmax_factor. slopes: [heads], ALiBi's, per position. cap: cap
-    tanh(score / cap), as Gemma 2 has it (0: none). tau: of scale-invariant attention, in tokens (0:
-    none). key_bias: a KeyBias that keys were made without. profiles: two arrays, Inkling's [rank,
-    extent] and what queries make, [..., queries, heads, rank]. temperature: a dict of a rule and its
+    scale: the factor of scores. 0 means 1 / sqrt(head_dim); pass 1 if queries are scaled already. factor:
+    a second factor, a model's softmax_factor. slopes: [heads], ALiBi's, per position. cap: cap
+    tanh(score / cap), as in Gemma 2 (0: none). tau: scale-invariant attention, in tokens (0: none).
+    key_bias: a KeyBias that the keys were made without. profiles: two arrays, Inkling's [rank, extent] and
+    the queries' side, [..., queries, heads, rank]. temperature: a dict of a rule and its
     numbers, {"rule": "log_n", "length": 4096}, log_n_by_position, {"rule": "ssmax", "scales": ...,
     "biases": ...}, {"rule": "by_position", "scale": 0.1, "length": 8192, "offset": 1}, adaptive,
     half_weight, critical. sinks: [heads], a logit that takes its share of the weights. posenc.h has
     the formulas.
 
-    dot_products: codes are multiplied as such, quicker, rounded. threads: the most that work. out: an
-    array of any type, where outputs go. type="bf16" says that uint16 are bfloat16, of queries, keys,
-    values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these,
-    [..., queries, heads] and [..., heads, queries, keys]."""
+    dot_products: multiplies codes as integers, which is faster and rounds. threads: the largest number of
+    threads. out: an array of any type for the outputs. type="bf16" says that uint16 numbers are bfloat16, in
+    queries, keys, values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these
+    arrays, [..., queries, heads] and [..., heads, queries, keys]."""
     where, kept, first = "attend", [], _Attention()
     _require_unmasked(where, "queries", queries)
     if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
