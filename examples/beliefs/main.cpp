@@ -92,32 +92,33 @@ std::vector<belief> of_distance() {
   auto const key = posenc::key_for_distance<posenc::halves>(word(1), llama_2(), chosen, length);
   return {
       {"Attention falls with distance",
-       "Of queries and keys that are all ones, the score falls to begin with, first rises at " +
+       "It depends on queries and keys, which are learned. If both are all ones, the score falls "
+       "at first, rises again at " +
            whole(first_rise) + " tokens, is below 0 from " +
-           whole(first_negative_distance(llama_2(), far).value_or(0)) + " on, and lowest, " +
-           compact(*std::ranges::min_element(curve)) + " of its highest, at " + whole(lowest) +
-           " (of " + whole(far) + "). Of independent Gaussian ones the mean is " +
-           compact(far_mean.mean) + " at every distance, with the deviation " +
-           compact(std::sqrt(far_mean.variance)) +
-           ": nothing falls ([figure](../README.md#does-rope-make-scores-fall-with-distance)). So "
-           "it depends on queries and keys, and those are learned."},
+           whole(first_negative_distance(llama_2(), far).value_or(0)) +
+           " tokens on, and has its minimum, " + compact(*std::ranges::min_element(curve)) +
+           " of its maximum, at " + whole(lowest) + " (looking at " + whole(far) +
+           " tokens). If both are independent and Gaussian, the mean is " + compact(far_mean.mean) +
+           " and the deviation " + compact(std::sqrt(far_mean.variance)) +
+           " at every distance: nothing falls "
+           "([figure](../README.md#does-rope-make-scores-fall-with-distance))."},
       {"The curve is well behaved until the distance exceeds the base",
-       "Of the first " + whole(base) + " steps it rises in " + whole(rises) + "."},
+       "It rises in " + whole(rises) + " of the first " + whole(base) + " steps."},
       {"RoFormer's curve shows how attention falls",
-       "It is a bound from above, and loose: at 100 tokens it is " +
+       "It is an upper bound, and a loose one: at 100 tokens it is " +
            compact(roformer_bound(llama_2(), 100) / mean_cosine(llama_2(), 100)) +
            " times the score of all ones."},
       {"Rotated in so many dims, a far key hardly ever points where the query does",
-       "Each pair rotates in its own plane, and whatever a rotation does a key can undo: R^r q "
-       "scores highest at distance r. Of q_i = sin(1 + 1.7 i), the key for " +
-           whole(chosen) + " scores " + compact(key.peak) + " there and at most " +
+       "Each pair rotates in a separate plane, and a key can undo any rotation: R^r q scores "
+       "highest at distance r. For q_i = sin(1 + 1.7 i), the key for distance " +
+           whole(chosen) + " scores " + compact(key.peak) + " there, and at most " +
            compact(key.peak - key.margin) + " at the other distances below " + whole(length) +
            " ([figure](../README.md#the-key-for-a-distance))."},
       {"The further away a key is, the less its exact place matters",
-       "One token more or less changes the score of all ones by " + fixed(step(100), 3) +
-           " of its highest around a distance of 100, and by " + fixed(step(base), 3) + " around " +
-           whole(base) +
-           " (root mean square). How much the place matters is up to the pairs that a head uses."},
+       "It depends on the pairs that a head uses. With queries and keys of all ones, one token "
+       "more or less changes the score by " +
+           fixed(step(100), 3) + " of its maximum around a distance of 100, and by " +
+           fixed(step(base), 3) + " around " + whole(base) + " (root mean square)."},
   };
 }
 
@@ -163,11 +164,12 @@ std::vector<belief> of_frequencies() {
        "It makes " + fixed(turns(1e4), 2) + " turns. Its frequency is base^(-(d - 2) / d), " +
            above(dim) + " above 1 / base (" + above(64) + " in heads of 64). Its cosine is 0 at " +
            whole(posenc::distance_of_cosine(one, 0)) + " tokens and -1 at " +
-           whole(posenc::distance_of_cosine(one, -1)) + "; and it is one pair of " + whole(pairs) +
-           ". At base 500,000 it makes " + fixed(turns(5e5), 2) + " turns."},
+           whole(posenc::distance_of_cosine(one, -1)) + ", and it is only one pair of " +
+           whole(pairs) + ". At base 500,000 it makes " + fixed(turns(5e5), 2) + " turns."},
       {"Frequencies follow from the width of the model",
-       "From that of a head. Pair 1 rotates by " + fixed(llama_2().inv_freq()[1], 3) +
-           " radians per token; of a width of 4096 it would by " +
+       "They follow from the width of a head. Pair 1 rotates by " +
+           fixed(llama_2().inv_freq()[1], 3) +
+           " radians per token; by the model's width of 4096 it would rotate by " +
            fixed(geometric(4096, 1e4).inv_freq()[1], 3) + "."},
       {"Fast pairs are noise", "They make positional heads. To give one of " + whole(length) +
                                    " tokens a weight of 0.99 takes a score of " +
@@ -176,24 +178,25 @@ std::vector<belief> of_frequencies() {
                                    compact(budget.by_pairs.back().score.value()) +
                                    " from all ([figure](../README.md#fast-pairs-and-slow-pairs))."},
       {"A head for the previous token uses the fastest pair",
-       "Not that alone: " + whole(last.distance) + " tokens are whole turns but for " +
-           compact(last.angle) + " radians, and the score it takes is " +
+       "The fastest pair is not enough: " + whole(last.distance) +
+           " tokens are whole turns of it except for " + compact(last.angle) +
+           " radians, so that pair needs a score of " +
            fixed(budget.by_pairs.front().score.value() / 1e9, 1) + " billion."},
       {"The pairs with the largest norms get the attention",
-       "A norm is what a pair could score, not a weight: what it gives every key alike, softmax "
-       "leaves out. A norm of 30 in a pair that stands still, the same in 8 words, adds " +
+       "A norm bounds a pair's score and is no weight: softmax ignores a score that all keys "
+       "share. A norm of 30 in a pair that does not rotate, the same in 8 words, adds " +
            compact(30 * 30 / std::sqrt(dim)) + " to each score and changes no weight, " +
            equal_to(1e-12, changed) + "."},
       {"Slow pairs carry meaning over any distance",
-       "Over some. Of base 10,000, " + robust(llama_2()) + " pairs of " + whole(pairs) +
-           " keep 0.9 of their score over " + whole(length) + " tokens; of base 500,000, " +
-           robust(geometric(dim, 5e5)) + "; of p-RoPE with p = 0.75, " + robust(p_rope) +
-           ", which do not rotate."},
+       "They carry it over some distance. With base 10,000, " + robust(llama_2()) + " pairs of " +
+           whole(pairs) + " keep 0.9 of their score over " + whole(length) +
+           " tokens; with base 500,000, " + robust(geometric(dim, 5e5)) +
+           " pairs; with p-RoPE and p = 0.75, " + robust(p_rope) + " pairs, which do not rotate."},
       {"p-RoPE uses more low frequencies, and does not hurt",
        "It uses fewer: with p = 0.75 the slowest " + whole(still) +
-           " pairs stand still, the others are as before. Whether it hurts is up to p: published "
-           "perplexities are 4.463 of RoPE, 4.441 with p = 0.75 and 4.530 with p = 0.25 [Barbero "
-           "2024, table 2: a model of 2B, one run each]."},
+           " pairs do not rotate, and the others rotate as before. Whether it hurts depends on p: "
+           "published perplexities are 4.463 for RoPE, 4.441 for p = 0.75 and 4.530 for p = 0.25 "
+           "[Barbero 2024, table 2: a model of 2B, one run each]."},
   };
 }
 
@@ -245,30 +248,33 @@ std::vector<belief> of_contexts() {
   for (std::size_t i = 0; i < pairs; ++i)
     if (change(i) > change(worst)) worst = i;
   return {
-      {"RoPE tells distances, and nothing tells a query its own place",
-       "Its scores do, but the causal mask tells the place: a query sees as many keys as its place "
-       "says, and softmax divides by their sum. Of tokens that are all alike that sum is " +
+      {"RoPE tells distances, and nothing tells a query its place",
+       "RoPE's scores tell only distances, but the causal mask tells the place: softmax divides by "
+       "a sum over all earlier keys. If all tokens are equal, that sum is " +
            compact(grows(posenc::nope())) +
-           " times as large at place 4,096 as at 10 without "
-           "positions, and " +
+           " times as large at place 4,096 as at place 10 with NoPE, and " +
            compact(grows(posenc::rope<posenc::halves>(llama_2()))) +
            " times with RoPE [Ruscio "
            "2026, arXiv 2606.06160] ([figure](../README.md#where-a-query-is))."},
       {"A cluster of keys stays a cluster",
-       "Norms stay, centres do not: the mean of one key, rotated to each place of 4,096, keeps " +
-           centre(llama_2(), 4096) + " of its length, of 65,536 " + centre(llama_2(), 65'536) +
-           "; by p-RoPE with p = 0.75 " + centre(p_rope, 65'536) +
-           ", which is what stands still. Sinks need that centre [Wertheimer 2026, arXiv "
+       "Rotation keeps norms, and not the centre of a cluster. The mean of one key, rotated to "
+       "each of 4,096 places, keeps " +
+           centre(llama_2(), 4096) + " of its length; over 65,536 places it keeps " +
+           centre(llama_2(), 65'536) + ". With p-RoPE and p = 0.75 it keeps " +
+           centre(p_rope, 65'536) +
+           ", the part that does not rotate. Sinks need that centre [Wertheimer 2026, arXiv "
            "2603.18017] ([figure](../README.md#frayed-clusters))."},
       {"YaRN squeezes the pairs that carry meaning",
-       "Hardly. Of base 500,000, trained to 8,192 tokens, " + whole(robust(large, trained)) +
-           " pairs keep 0.9 of their score, in 16 times the context " +
-           whole(robust(large, times * trained)) + ", by YaRN " +
-           whole(robust(yarn, times * trained)) +
-           ", whose scores in the trained context move by at most " + fixed(change(of_slow), 2) +
-           " of that at distance 0, beside YaRN's factor of " + fixed(factor * factor, 2) +
-           " on every score. Those of pair " + whole(worst) + " move by " +
-           fixed(change(worst), 2) + " ([figure](../README.md#slow-pairs-of-yarn))."},
+       "It hardly does. With base 500,000, trained to 8,192 tokens, " +
+           whole(robust(large, trained)) +
+           " pairs keep 0.9 of their score. In 16 times the context " +
+           whole(robust(large, times * trained)) + " pairs keep it, and " +
+           whole(robust(yarn, times * trained)) + " with YaRN. Besides YaRN's factor of " +
+           fixed(factor * factor, 2) +
+           " on every score, the scores of these pairs in the trained context move by at most " +
+           fixed(change(of_slow), 2) + " of the score at distance 0. The scores of pair " +
+           whole(worst) + " move by " + fixed(change(worst), 2) +
+           " ([figure](../README.md#slow-pairs-of-yarn))."},
   };
 }
 
@@ -302,36 +308,35 @@ std::vector<belief> of_rotation() {
       in_place = std::max(in_place, std::abs(a[t * dim + i] - b[t * dim + i]));
     }
   return {
-      {"What counts is the distance relative to the longest text",
-       "No length enters. Ten tokens apart, two words score the same at 10, 1000 and 1,000,000, " +
+      {"The distance counts relative to the longest text",
+       "No length enters. Two words that are ten tokens apart score the same at 10, 1000 and "
+       "1,000,000, " +
            equal_to(1e-12, apart) + "."},
       {"Rotating the query alone, by the distance, is the same",
        "One score is the same, " + equal_to(1e-12, of_query) +
-           ". But every key wants the query rotated anew, and a cache of keys that are rotated "
-           "once "
-           "is what RoPE is for."},
+           ". But every key needs the query rotated anew, and RoPE is for a cache of keys that are "
+           "rotated once."},
       {"Meaning is in the norm, which a rotation keeps",
        "It keeps norms, " + equal_to(1e-14, norm) +
-           ", but a score is one of directions too: the word of all ones, 100 tokens on, has a "
-           "cosine of " +
-           compact(mean_cosine(llama_2(), 100)) + " with itself."},
-      {"Without positions the output is the same in any order",
-       "The output of a given token is, " + equal_to(1e-14, moved) +
-           ", and moves with it: reversed, the outputs of " + whole(tokens) +
+           ", but a score depends on directions too: the word of all ones has a cosine of " +
+           compact(mean_cosine(llama_2(), 100)) + " with itself 100 tokens later."},
+      {"If nothing encodes positions, the output is the same in any order",
+       "The output of each token is the same, " + equal_to(1e-14, moved) +
+           ", but it moves with its token: in reversed order the outputs of " + whole(tokens) +
            " tokens differ place by place by up to " + compact(in_place) +
            ". With a causal mask neither holds."},
       {"For images, rotate triplets",
-       "Rotations of three dims do not commute, so scores would depend on the place and not on the "
-       "distance alone. Rows and columns share the pairs instead (steps 9 and 11 of "
-       "[these](../README.md#from_first_principles))."},
+       "Rotations of three dims do not commute, so scores would depend on the place and not only "
+       "on the distance. Rows and columns share the pairs instead (steps 9 and 11 of "
+       "[the way to RoPE](../README.md#from_first_principles))."},
       {"Nobody clips the angle",
        "ReRoPE [Su 2023] and Self-Extend [Jin 2024] clip the distance: "
        "[distance_remapping.hpp](../../include/posenc/query_key/distance_remapping.hpp). A cached "
-       "key cannot have it clipped (step 12 of the [way](../README.md#from_first_principles))."},
+       "key cannot be clipped (step 12 of [the way to RoPE](../README.md#from_first_principles))."},
       {"A closed form extends to any length",
-       "It is defined there, and exact here "
+       "It is defined at any length, and posenc computes it exactly "
        "([accuracy](../../include/posenc/rows/README.md#accuracy"
-       ")). A model need not be: that of Llama 2 13B, trained on 4096 tokens, has a published loss "
+       ")). A model need not work there: Llama 2 13B, trained on 4096 tokens, has a published loss "
        "of 1.497 at 4096 and of 8.862 at 8192 [Su 2023, kexue 9708]."},
   };
 }
