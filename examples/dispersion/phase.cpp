@@ -132,7 +132,7 @@ std::string read(std::vector<named_rule> const& rules, double scale) {
   text += below[0].empty()
               ? "none stays above. "
               : listed(below[0]) + (below[0].size() == 1 ? " stays above. " : " stay above. ");
-  return text + "Of the rules that grow like ln n, " + compact(scale) +
+  return text + "Among rules that grow like ln n, " + compact(scale) +
          " ln n holds any number of keys up to a similarity of " +
          compact(1 - 1 / (scale * largest_score), 2) + ".";
 }
