@@ -5,6 +5,8 @@
 # - lines end before column 101, but for rows of tables;
 # - numbers below 1 begin with their zero;
 # - the page of simd/ has every function that a header asks an instruction set for, and who defines it;
+# - sentences are read once, as far as a grep can see (english.awk): those of pages, of comments over public names, of errors
+#   and of what posenc.py says;
 # - the first page names the packages that .ci/debian installs;
 # - bench/llama-cpp.svg draws what the table of bench/RESULTS.md says;
 # - the changelog begins with the version of posenc/version.hpp, and vcpkg.json has it.
@@ -100,6 +102,16 @@ foreach(page IN LISTS pages)
     endif()
   endforeach()
 endforeach()
+
+# Sentences.
+file(GLOB_RECURSE told RELATIVE "${SOURCE}" "${SOURCE}/include/posenc/*.hpp" "${SOURCE}/include/posenc/*.h" "${SOURCE}/examples/python/posenc.py")
+list(APPEND told ${pages})
+list(FILTER told EXCLUDE REGEX "/broken/")
+list(TRANSFORM told PREPEND "${SOURCE}/")
+execute_process(COMMAND awk -v "SOURCE=${SOURCE}" -f "${CMAKE_CURRENT_LIST_DIR}/english.awk" ${told} OUTPUT_VARIABLE read_twice COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "\n(.)" "\n  \\1" read_twice "\n${read_twice}")
+string(REGEX REPLACE "\n$" "" read_twice "${read_twice}")
+string(APPEND wrong "${read_twice}")
 
 # Packages.
 file(READ "${SOURCE}/README.md" first)
