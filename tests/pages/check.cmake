@@ -8,7 +8,7 @@
 # - sentences are read once, as far as a grep can see (english.awk): those of pages, of comments over public names, of errors
 #   and of what posenc.py says;
 # - the first page names the packages that .ci/debian installs;
-# - bench/llama-cpp.svg draws what the table of bench/RESULTS.md says;
+# - bench/llama-cpp.svg draws what the table of bench/RESULTS.md says, and the first page has its ratios;
 # - the changelog begins with the version of posenc/version.hpp, and vcpkg.json has it.
 # Run with cmake -P and SOURCE, the directory that holds README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
@@ -130,19 +130,29 @@ endforeach()
 if(EXISTS "${SOURCE}/bench/llama-cpp.svg")
   file(READ "${SOURCE}/bench/llama-cpp.svg" picture)
   file(STRINGS "${SOURCE}/bench/RESULTS.md" rows REGEX "^[|] [0-9]+ [|] [0-9.]+ [|] [0-9.]+ [|] [0-9.]+ [|]")
+  set(type_of_3 f16)
+  set(type_of_6 q8_0)
   foreach(column RANGE 1 6)
     set(points "")
+    set(gains "")
     foreach(row IN LISTS rows)
       string(REGEX MATCHALL "[0-9.]+" cells "${row}")
       list(GET cells 0 depth)
       list(GET cells ${column} cell)
       math(EXPR depth "${depth} / 512")
       string(APPEND points " ${depth},${cell}")
-      if(column MATCHES "3|6" AND depth GREATER 0 AND NOT picture MATCHES ">${cell}x<")
-        string(APPEND wrong "\n  bench/llama-cpp.svg must say ${cell}x, as bench/RESULTS.md")
+      if(column MATCHES "3|6" AND depth GREATER 0)
+        string(APPEND gains " ${cell} |")
+        if(NOT picture MATCHES ">${cell}x<")
+          string(APPEND wrong "\n  bench/llama-cpp.svg must say ${cell}x, as bench/RESULTS.md")
+        endif()
       endif()
     endforeach()
     string(STRIP "${points}" points)
+    string(FIND "${first}" "with `-fa 1` | ${type_of_${column}} |${gains}" at)
+    if(column MATCHES "3|6" AND at EQUAL -1)
+      string(APPEND wrong "\n  README.md must have the row of bench/RESULTS.md: with `-fa 1` | ${type_of_${column}} |${gains}")
+    endif()
     if(NOT column MATCHES "3|6" AND NOT picture MATCHES "points='${points}'")
       string(APPEND wrong "\n  bench/llama-cpp.svg must draw ${points}, column ${column} of bench/RESULTS.md")
     endif()
