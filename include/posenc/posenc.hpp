@@ -56,8 +56,8 @@
 // core: what every room stands on
 #include "posenc/core/positions.hpp"  // positions of tokens
 #include "posenc/core/lists.hpp"      // lists as arguments, in braces
-#include "posenc/core/require.hpp"    // errors; is_finite
-#include "posenc/core/fast_math.hpp"  // what holds under -ffast-math
+#include "posenc/core/require.hpp"    // errors
+#include "posenc/core/fast_math.hpp"  // what holds under -ffast-math; is_finite
 #include "posenc/core/target.hpp"     // one namespace per instruction set
 #include "posenc/core/viewed.hpp"     // numbers that a value keeps by address, of no temporary
 #include "posenc/version.hpp"         // POSENC_VERSION_MAJOR, _MINOR, _PATCH

@@ -507,6 +507,19 @@ TEST(attention_backward, what_is_no_number_stays_with_the_rows_that_see_it_and_t
   }
 }
 
+TEST(attention_backward, what_is_no_number_stays_off_a_key_that_a_negative_slope_hides) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math promises nothing for NaN";
+#endif
+  inputs x({1, 3, 1, 1, 4, 3});
+  x.q[1] = not_a_number();
+  std::vector<double> const cells{0, infinity(), 0}, slopes{-1};
+  auto const cells_of_mask = given_mask(cells.data(), {1, 1, 3}).with_slopes(slopes);
+  auto const d = x.gradients(nope(), {.mask = mask::given(cells_of_mask)});
+  EXPECT_EQ(spoilt(d.k, 3), (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(spoilt(d.v, 3), (std::vector<std::size_t>{0, 2}));
+}
+
 TEST(attention_backward, of_nothing_is_empty_and_of_no_keys_or_no_queries_0) {
   for (auto const& n : {sizes{.queries = 0}, sizes{.keys = 0}}) {
     positions const at(n.queries);

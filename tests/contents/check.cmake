@@ -7,7 +7,9 @@
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
 # - include/posenc/README.md names every such encoding in a row of its site and links it to the header;
 # - the table of include/posenc/frequency/README.md names every frequency rule;
-# - with CHAINS, a class derives from at most one other of posenc's, counting what that derives from.
+# - the page of a room, if it has one, names each header of its folder;
+# - each public name stands in a page (a room's page lists its rare names), a program or posenc.hpp;
+# - a class derives from at most one other of posenc's, counting what that derives from.
 # Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
@@ -154,30 +156,42 @@ foreach(header IN LISTS headers)
     endforeach()
   endforeach()
 endforeach()
+foreach(header IN LISTS headers)
+  if(NOT header MATCHES "^posenc/([a-z_]+)/([a-z_0-9]+)\\.hpp$")
+    continue()
+  endif()
+  set(name "${CMAKE_MATCH_2}")
+  set(of_room "include/posenc/${CMAKE_MATCH_1}/README.md")
+  if(NOT EXISTS "${SOURCE}/${of_room}")
+    continue()
+  endif()
+  file(READ "${SOURCE}/${of_room}" page)
+  if(NOT page MATCHES "[^a-z_0-9]${name}[^a-z_0-9]")
+    string(APPEND wrong "\n  ${of_room} does not name ${name}.hpp")
+  endif()
+endforeach()
 
 # derived_NAME: the bases of class NAME.
 set(derived "")
-if(CHAINS)
-  foreach(header IN LISTS headers)
-    file(READ "${SOURCE}/include/${header}" text)
-    string(REGEX REPLACE "//[^\n]*|[][\\]" "" text "${text}")
-    string(REGEX REPLACE "[ \n;]+" " " text "${text}")
-    string(REGEX MATCHALL "(class|struct) [a-z_0-9]+( final)? : [^{}]*{" found "${text}")
-    foreach(class IN LISTS found)
-      string(REGEX MATCH "(class|struct) ([a-z_0-9]+)( final)? : (.*){" class "${class}")
-      set(name "${CMAKE_MATCH_2}")
-      set(bases "${CMAKE_MATCH_4}")
-      foreach(depth RANGE 2)  # of arguments
-        string(REGEX REPLACE "<[^<>]*>" "" bases "${bases}")
-      endforeach()
-      string(REGEX MATCHALL "[a-z_0-9]+" "derived_${name}" "${bases}")
-      list(APPEND derived "${name}")
+foreach(header IN LISTS headers)
+  file(READ "${SOURCE}/include/${header}" text)
+  string(REGEX REPLACE "//[^\n]*|[][\\]" "" text "${text}")
+  string(REGEX REPLACE "[ \n;]+" " " text "${text}")
+  string(REGEX MATCHALL "(class|struct) [a-z_0-9]+( final)? : [^{}]*{" found "${text}")
+  foreach(class IN LISTS found)
+    string(REGEX MATCH "(class|struct) ([a-z_0-9]+)( final)? : (.*){" class "${class}")
+    set(name "${CMAKE_MATCH_2}")
+    set(bases "${CMAKE_MATCH_4}")
+    foreach(depth RANGE 2)  # of arguments
+      string(REGEX REPLACE "<[^<>]*>" "" bases "${bases}")
     endforeach()
-    string(REGEX MATCHALL "(class|struct) [a-z_0-9]+" found "${text}")
-    list(TRANSFORM found REPLACE "(class|struct) " "")
-    list(APPEND classes ${found})
+    string(REGEX MATCHALL "[a-z_0-9]+" "derived_${name}" "${bases}")
+    list(APPEND derived "${name}")
   endforeach()
-endif()
+  string(REGEX MATCHALL "(class|struct) [a-z_0-9]+" found "${text}")
+  list(TRANSFORM found REPLACE "(class|struct) " "")
+  list(APPEND classes ${found})
+endforeach()
 list(REMOVE_DUPLICATES derived)
 foreach(class IN LISTS derived)
   set(bases "")
@@ -198,6 +212,20 @@ foreach(class IN LISTS derived)
     string(APPEND wrong "\n  ${class} derives from more than one other: ${bases}")
   endif()
 endforeach()
+
+# The names that nothing shows.
+set(includes "${headers}")
+list(TRANSFORM includes PREPEND "${SOURCE}/include/")
+file(GLOB_RECURSE pages "${SOURCE}/include/*.md" "${SOURCE}/bench/*.md" "${SOURCE}/cmake/*.md"
+  "${SOURCE}/examples/*.md" "${SOURCE}/examples/*.cpp" "${SOURCE}/examples/*.hpp")
+file(GLOB top "${SOURCE}/*.md")
+execute_process(COMMAND awk -f "${CMAKE_CURRENT_LIST_DIR}/../interface/names.awk" ${includes}
+  COMMAND awk -f "${CMAKE_CURRENT_LIST_DIR}/unshown.awk" - ${pages} ${top} "${SOURCE}/include/posenc/posenc.hpp"
+  COMMAND sort OUTPUT_VARIABLE unshown COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "([^\n]+)" "  no page and no program shows \\1" unshown "${unshown}")
+if(unshown)
+  string(APPEND wrong "\n${unshown}")
+endif()
 if(encodings EQUAL 0)
   string(APPEND wrong "\n  no header says what an encoding acts on")
 endif()

@@ -55,6 +55,7 @@ FNR == 1 { flush(); header = FILENAME; sub(/.*\/posenc\//, "", header); open = i
     next
   }
   sub(/^(concept|using) /, "", line)
+  if (line ~ /^[^(]*[a-z_0-9]::[a-z_0-9]+\(/ && line !~ /^[^(]*(decltype|requires)/) next  # of a class
   entity = declared(line)
   next
 }

@@ -15,7 +15,7 @@
 #include "posenc/adapter/detail/ggml_tensor.hpp"
 #include "posenc/attention/call.hpp"
 #include "posenc/attention/rules.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"

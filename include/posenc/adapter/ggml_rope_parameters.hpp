@@ -95,7 +95,8 @@ inline void require_ggml_number(char const* name, float x) {
 /// at 0 for a context of 0.
 inline yarn_ramp ggml_ramp(ggml_rope_parameters const& p) {
   require(p.n_ctx_orig >= 0, "ggml_rope: n_ctx_orig must not be negative, got ", p.n_ctx_orig);
-  require_ggml_number("beta_fast", p.beta_fast), require_ggml_number("beta_slow", p.beta_slow);
+  require_ggml_number("beta_fast", p.beta_fast);
+  require_ggml_number("beta_slow", p.beta_slow);
   auto const base = static_cast<double>(p.freq_base);
   require(base > 1, "ggml_rope: freq_base must be above 1 if ext_factor is not 0, got ", base);
   if (p.n_ctx_orig == 0) return {0, 0.001};

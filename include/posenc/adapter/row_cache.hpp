@@ -72,7 +72,8 @@ class content_cache {
     for (auto const part : content) {
       if (part.size() > left) return false;
       if (!part.empty() && std::memcmp(at, part.data(), part.size()) != 0) return false;
-      at += part.size(), left -= part.size();
+      at += part.size();
+      left -= part.size();
     }
     return left == 0;
   }

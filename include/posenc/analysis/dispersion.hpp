@@ -157,7 +157,10 @@ std::optional<std::size_t> switches_off(Encoding const& encoding, double spread)
     return detail::inverse_temperature_of(encoding, sharpest_row(spread, keys)) > 1;
   };
   std::size_t on = std::size_t{1} << 31, off = on;
-  while (on > 0 && !sharpens(on)) off = on, on /= 2;
+  while (on > 0 && !sharpens(on)) {
+    off = on;
+    on /= 2;
+  }
   if (on == off || on == 0) return {};
   while (off - on > 1) {
     auto const middle = on + (off - on) / 2;

@@ -60,7 +60,9 @@ inline adaptive_temperature fit_adaptive_temperature(std::span<temperature_sampl
       result.coefficients[4 - k] += share * p[k];
       p_before[k] = (k > 0 ? slope * p[k - 1] : 0) + (offset - centre) * p[k] - ratio * p_before[k];
     }
-    values.swap(before), p.swap(p_before), square_before = square;
+    values.swap(before);
+    p.swap(p_before);
+    square_before = square;
   }
   return result;
 }

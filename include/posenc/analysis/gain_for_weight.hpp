@@ -53,7 +53,8 @@ inline std::optional<double> gain_for_weight(list_view<double> scores, std::size
     for (std::size_t s = 0; s < scores.size(); ++s) {
       if (s == target) continue;
       auto const less = scores[target] - scores[s], e = std::exp(-gain * less);
-      sum += e, slope += less * e;
+      sum += e;
+      slope += less * e;
     }
     auto const next = gain + std::log(sum / odds) * (sum / slope);
     if (!(next > gain * (1 + 0x1p-50))) break;

@@ -47,7 +47,10 @@ inline double position_slack(frequencies const& f, std::span<double const> budge
   detail::require(budgets.size() == f.pairs(), name, ": there must be one budget for each of ",
                   f.pairs(), " pairs, got ", budgets.size());
   double sum = 0;
-  for (auto const b : budgets) detail::require_not_negative(name, "budgets", b), sum += b;
+  for (auto const b : budgets) {
+    detail::require_not_negative(name, "budgets", b);
+    sum += b;
+  }
   detail::require_positive(name, "the sum of the budgets", sum);
   auto slowest = std::numeric_limits<double>::max();
   for (auto const inv_freq : f.inv_freq())

@@ -74,8 +74,10 @@ inline positional_budget_result positional_budget(frequencies const& f, std::siz
     auto const runner_up = detail::least_behind(behind, distance);
     result.by_pairs.push_back({m, gain_for_weight(scores, distance, weight), runner_up});
     auto const& score = result.by_pairs.back().score;
-    if (score && (result.cheapest == 0 || *score < result.score))
-      result.cheapest = m, result.score = *score;
+    if (score && (result.cheapest == 0 || *score < result.score)) {
+      result.cheapest = m;
+      result.score = *score;
+    }
   }
   detail::require(result.cheapest > 0, "positional_budget: some score must give the weight ",
                   weight, ", got frequencies that return to distance ", distance, " within ",

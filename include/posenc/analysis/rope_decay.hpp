@@ -87,7 +87,10 @@ inline std::optional<std::size_t> first_negative_distance(frequencies const& f, 
       phase_step const step(f.inv_freq()[i], f.rest()[i]);
       auto const here = cos_sin(step.at(static_cast<std::int64_t>(first))),
                  by_one = cos_sin(step.at(std::int64_t{1}));
-      cos[i] = here.cos, sin[i] = here.sin, step_cos[i] = by_one.cos, step_sin[i] = by_one.sin;
+      cos[i] = here.cos;
+      sin[i] = here.sin;
+      step_cos[i] = by_one.cos;
+      step_sin[i] = by_one.sin;
     }
     for (auto r = first; r < std::min(first + stretch, reach); ++r) {
       double sum = 0;

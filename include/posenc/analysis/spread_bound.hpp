@@ -44,7 +44,8 @@ spread_bounds spread_bound(Q const& w_q, K const& w_k, std::size_t head_dim,
       detail::require(is_finite(x), "spread_bound: ", name, " must be finite, got ", x, " at ", i);
     }
     auto const largest = w.cwiseAbs().maxCoeff() + 1e-307;
-    factor *= largest, w /= largest;  // so that no square is lost
+    factor *= largest;
+    w /= largest;  // so that no square is lost
     return w.transpose() * w;
   };
   // lambda <= tr(A^m)^(1/m) <= n^(1/m) lambda, m = 2^30, where no eigenvalue of A is negative.

@@ -102,7 +102,8 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
   auto const& given = call.given();
   auto& result = workspace.result;
   auto const kept = call.rows() * given.keys;
-  result.outputs.resize(call.rows() * given.value_dim), result.log_sum_exp.resize(call.rows());
+  result.outputs.resize(call.rows() * given.value_dim);
+  result.log_sum_exp.resize(call.rows());
   result.scores.resize(options.keep_scores ? kept : 0);
   result.weights.resize(options.keep_weights ? kept : 0);
   call.write_to({result.outputs.data(), {given.queries, given.heads, given.value_dim}},

@@ -35,11 +35,6 @@ auto calls_of(Calls const& calls) noexcept {
   }
 }
 
-/// Positions that a call keeps.
-struct kept_positions {
-  token_positions of_queries, of_keys;
-};
-
 }  // namespace detail
 
 /// One sequence's attention, checked and ready to run: softmax(scale * q k^T under the encoding) v,
@@ -55,7 +50,7 @@ struct kept_positions {
 /// std::invalid_argument as attention() does; and unless outputs have a place for each query and
 /// head, and share no byte with queries, keys and values.
 template <class Q, class K, class V, class O, class Encoding>
-class attention_call : detail::kept_positions, public detail::checked_call<Q, K, V, O, Encoding> {
+class attention_call : public detail::checked_call<Q, K, V, O, Encoding> {
   static_assert(attended_queries<Q> || any_heads<Q>);
   static_assert(detail::encoding_check<Encoding>::passed);
   using base = detail::checked_call<Q, K, V, O, Encoding>;
@@ -65,9 +60,7 @@ class attention_call : detail::kept_positions, public detail::checked_call<Q, K,
   attention_call(Q const& q, K const& k, V const& v, O const& outputs, Encoding const& encoding,
                  attention_options options = {},
                  attention_records<detail::arithmetic_of<Q>> const& records = {})
-      : kept_positions{std::move(options.query_positions), std::move(options.key_positions)},
-        base("attention_call", q, k, v, outputs, encoding, options,
-             {this->of_queries, this->of_keys, options.keys_are_encoded}, keeps(records), nullptr) {
+      : base("attention_call", q, k, v, outputs, encoding, std::move(options), keeps(records)) {
     check(q, k, v, outputs, records);
   }
   /// With positions that are viewed, in place of the options'.

@@ -75,7 +75,8 @@ class given_mask {
       detail::require(is_finite(slope), "given_mask: slopes must be finite, got ", slope);
     auto sloped = *this;
     sloped.has_slopes_ = true;
-    sloped.slopes_ = of_heads.data(), sloped.slope_count_ = of_heads.size();
+    sloped.slopes_ = of_heads.data();
+    sloped.slope_count_ = of_heads.size();
     return sloped;
   }
 
@@ -134,7 +135,7 @@ class given_mask {
   template <class T>
   void hide(std::size_t query, std::size_t head, token_range keys, std::span<T> row,
             T hidden) const noexcept {
-    cells_.hide(query, head, keys, row.data(), hidden);
+    cells_.hide(query, head, keys, row.data(), hidden, has_slopes_ ? slopes_[head] : 1);
   }
 
  private:

@@ -119,7 +119,8 @@ class mask {
   /// out.
   std::uint64_t hash() const noexcept {
     detail::argument_hash all;
-    all.add(static_cast<std::uint64_t>(behind_)), all.add(static_cast<std::uint64_t>(ahead_));
+    all.add(static_cast<std::uint64_t>(behind_));
+    all.add(static_cast<std::uint64_t>(ahead_));
     for (auto const size : chunks_ ? std::span(*chunks_) : std::span<std::int64_t const>{})
       all.add(static_cast<std::uint64_t>(size));
     all.add(std::uint64_t{is_packed() ? packing_->keys.size() : 0});

@@ -61,7 +61,9 @@ class prepared_sites {
                [[maybe_unused]] position_list const& keys, [[maybe_unused]] bool keys_are_encoded,
                [[maybe_unused]] bool queries_are_encoded) {
     if constexpr (rotates) {
-      of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
+      of_queries_.reset();
+      of_keys_.reset();
+      first_query_ = 0;
       if (queries_are_encoded) return;
       std::vector<std::int64_t> memory;
       if (!keys_are_encoded) of_keys_.emplace(encoding_.template prepare<T>(keys.listed(memory)));
@@ -125,7 +127,8 @@ class prepared_encoding {
 
   /// Takes the positions of the next step.
   void advance(token_positions query_positions, token_positions key_positions) {
-    query_positions_ = std::move(query_positions), key_positions_ = std::move(key_positions);
+    query_positions_ = std::move(query_positions);
+    key_positions_ = std::move(key_positions);
     sites_.advance(queries(), keys(), keys_are_encoded_, queries_are_encoded_);
   }
 

@@ -97,13 +97,17 @@ attention_result<double> reference_attention(heads_view<double const> const& q,
     double sum = 0, weighted = 0;
     for (std::size_t s = 0; s < in.keys; ++s) {
       auto const e = is_hidden(s) ? 0 : std::exp(scores[s] - row.max);
-      sum += e, weighted += e == 0 ? 0 : e * (scores[s] - row.max);
+      sum += e;
+      weighted += e == 0 ? 0 : e * (scores[s] - row.max);
     }
-    row.log_sum_exp = row.max + std::log(sum), row.entropy = std::log(sum) - weighted / sum;
+    row.log_sum_exp = row.max + std::log(sum);
+    row.entropy = std::log(sum) - weighted / sum;
     auto const beta = detail::inverse_temperature_of(encoding, row);
     double total = 0, top = beta * row.max;
-    if constexpr (adds_sink<Encoding>)
-      top = std::max(top, log_sum_exp), total = std::exp(log_sum_exp - top);
+    if constexpr (adds_sink<Encoding>) {
+      top = std::max(top, log_sum_exp);
+      total = std::exp(log_sum_exp - top);
+    }
     for (std::size_t s = 0; s < in.keys; ++s) {
       scores[s] = is_hidden(s) ? 0 : std::exp(beta * scores[s] - top);
       total += scores[s];

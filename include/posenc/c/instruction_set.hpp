@@ -16,11 +16,11 @@
 #include "posenc/c/detail/planned_heads.hpp"
 #include "posenc/c/detail/planned_rows.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/rotation/detail/checked.hpp"
-#include "posenc/rotation/detail/checked_heads.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/detail/cut.hpp"
 #include "posenc/rotation/detail/heads_in_memory.hpp"
 #include "posenc/rotation/detail/norm_loops.hpp"
+#include "posenc/rotation/detail/number_rotation.hpp"
 #include "posenc/rotation/layout.hpp"
 #if !defined(POSENC_KERNELS_FEWER)
 #include "posenc/c/detail/planned_step.hpp"
@@ -66,7 +66,7 @@ void rotate(rotation_plan const& plan) noexcept {
   auto const from = numbers_at<S const>(plan.from, shape);
   auto const to = numbers_at<T>(plan.to, shape);
   auto const scale = static_cast<real>(plan.factor);
-  checked_heads<From, To, Fused, decltype(from), decltype(to)> const heads{
+  number_rotation<From, To, Fused, decltype(from), decltype(to)> const heads{
       from, to, scale, rows, plan.first_dim, Fused || !plan.in_place};
   if constexpr (Fused) {
     if (plan.eps > 0) return rotate_normalised(heads, plan);

@@ -56,7 +56,8 @@ struct u8_per_head {
       detail::stored_groups<> const scales(scale, range.step), zeros(zero, range.step),
           inverses(detail::divided(numbers(1.0f), scale), range.step);
       for (std::size_t i = 0; i < groups.count; ++i, heads.next()) {
-        detail::put(heads.to, scales[i]), detail::put(heads.to + 4, zeros[i]);
+        detail::put(heads.to, scales[i]);
+        detail::put(heads.to + 4, zeros[i]);
         auto const write = [zero = zeros[i], inverse = inverses[i]]<class Number>(Number const& x)
                                POSENC_INLINED {
                                  auto sum = detail::multiply_add(x, Number(inverse), Number(zero));

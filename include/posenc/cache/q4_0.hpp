@@ -104,7 +104,8 @@ struct q4_0 {
         auto const bits = [](float y) { return detail::bit_cast<std::uint32_t>(y) << 1; };
         if (bits(least[i]) == bits(most[i])) {
           auto const sign = extreme_of(x);
-          scale = -std::copysign(scale, sign), factor = -std::copysign(factor, sign);
+          scale = -std::copysign(scale, sign);
+          factor = -std::copysign(factor, sign);
         }
         detail::put(to, half(scale).bits);
         detail::write_nibbles(

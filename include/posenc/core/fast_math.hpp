@@ -21,7 +21,15 @@
 /// Other promises of headers do not hold: the same bits in two ways (by number or by register,
 /// whole or in parts, in two places of a program), NaN out for NaN in, the sign of 0, and subnormal
 /// numbers, which the CPU may flush to 0. A barrier stands only where reordering costs accuracy.
-namespace posenc { inline namespace POSENC_TARGET { namespace detail {
+namespace posenc { inline namespace POSENC_TARGET {
+
+/// False if x is infinite or NaN, under -ffast-math too.
+constexpr bool is_finite(double x) noexcept {
+  constexpr auto exponent = std::uint64_t{0x7ff} << 52;
+  return (detail::bit_cast<std::uint64_t>(x) & exponent) != exponent;
+}
+
+namespace detail {
 
 /// x, rounded to its type: no sum or product is reordered across it, and x87 keeps no more.
 template <std::floating_point T>
@@ -63,4 +71,5 @@ constexpr bool is_negative_infinity(double x) noexcept {
   return detail::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000;
 }
 
-}}}  // namespace posenc::detail
+}  // namespace detail
+}}  // namespace posenc

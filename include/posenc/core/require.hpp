@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "posenc/core/detail/bit_cast.hpp"
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 
 #if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))
@@ -24,15 +25,7 @@
 extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 #endif
 
-namespace posenc { inline namespace POSENC_TARGET {
-
-/// False if x is infinite or NaN, under -ffast-math too (core/fast_math.hpp).
-constexpr bool is_finite(double x) noexcept {
-  constexpr auto exponent = std::uint64_t{0x7ff} << 52;
-  return (detail::bit_cast<std::uint64_t>(x) & exponent) != exponent;
-}
-
-namespace detail {
+namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 inline std::string shown(std::string_view text) { return std::string(text); }
 
@@ -150,5 +143,4 @@ void require_finite(char const* what, auto const& numbers, char const* where = n
   }
 }
 
-}  // namespace detail
-}}  // namespace posenc
+}}}  // namespace posenc::detail

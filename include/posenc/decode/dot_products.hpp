@@ -91,9 +91,11 @@ struct dims_64 {
   dims_64(std::size_t i, std::size_t dims) noexcept {
     if constexpr (has_groups<F>) {
       constexpr std::size_t bytes = 32 + 2;
-      first = 2 * i * bytes, second = std::min(2 * i + 1, dims / 32 - 1) * bytes;
+      first = 2 * i * bytes;
+      second = std::min(2 * i + 1, dims / 32 - 1) * bytes;
     } else {
-      first = (has_zero_points<F> ? 8 : 0) + 64 * i, mask = first_bytes(dims - 64 * i);
+      first = (has_zero_points<F> ? 8 : 0) + 64 * i;
+      mask = first_bytes(dims - 64 * i);
     }
   }
   /// The codes; two groups alternately by eight.
@@ -197,7 +199,8 @@ template <std::size_t Rows, class F>
   floats::number scores[4];
   integer_sums::number sums[4];
   for (std::size_t n = 0; n < 4; ++n) {
-    scores[n] = floats::number(0.0f), sums[n] = integer_sums::number{};
+    scores[n] = floats::number(0.0f);
+    sums[n] = integer_sums::number{};
     if constexpr (!has_zero_points<F>)
       sums[n] = integer_sums::load(q[n / quads * registers].begins);
   }
@@ -293,7 +296,8 @@ struct scaled_weights {
         for (std::size_t first = 0; first < scales.size(); first += tile_tokens) {
           auto const* const head = reader.head_of(i, first / tile_tokens);
           auto const at = first + tile_index(i - from);
-          scales[at] = number_at<float>(head), zeros[at] = number_at<float>(head + 4);
+          scales[at] = number_at<float>(head);
+          zeros[at] = number_at<float>(head + 4);
         }
       }
     }
@@ -358,7 +362,8 @@ struct unscaled_weights {
       auto const x =
           only(with_weight, half_of_each(v.heads.data(), half == 0 ? at.first : at.second));
       largest_float const most(x);
-      to.of[half] = x * number(255 * most.inverse), to.units[half] = number(most.number / 255);
+      to.of[half] = x * number(255 * most.inverse);
+      to.units[half] = number(most.number / 255);
     }
   }
 };

@@ -79,7 +79,10 @@ inline frequencies raised_cosine_clip(frequencies const& f, std::size_t n) {
                   f.pairs(), ", got ", n);
   auto const sine = [](detail::two_doubles const& x) {  // by its Taylor series, up to pi / 2
     auto sum = x, term = x;
-    for (int k = 2; k < 36; k += 2) term = -term * x * x / (k * (k + 1)), sum = sum + term;
+    for (int k = 2; k < 36; k += 2) {
+      term = -term * x * x / (k * (k + 1));
+      sum = sum + term;
+    }
     return sum;
   };
   auto const kept = f.pairs() - n;

@@ -76,8 +76,12 @@ inline double logarithm_of_turns(yarn_scaling const& s, double turns) {
 }
 
 inline yarn_ramp ramp_between(double first, double last, std::size_t rotary_dim, bool truncate) {
-  if (truncate) first = std::floor(first), last = std::ceil(last);
-  first = std::max(first, 0.0), last = std::min(last, static_cast<double>(rotary_dim) - 1);
+  if (truncate) {
+    first = std::floor(first);
+    last = std::ceil(last);
+  }
+  first = std::max(first, 0.0);
+  last = std::min(last, static_cast<double>(rotary_dim) - 1);
   if (first == last) last += 0.001;
   return {first, last};
 }

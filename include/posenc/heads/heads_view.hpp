@@ -338,7 +338,8 @@ class heads_view<Format, Address> {
     if (data != nullptr)  // as an integer: the shape is checked later
       where.scales =
           reinterpret_cast<raw*>(reinterpret_cast<std::uintptr_t>(data) + tokens * heads * of_head);
-    where.of_codes.token = stride(heads * of_head), where.of_codes.head = stride(of_head);
+    where.of_codes.token = stride(heads * of_head);
+    where.of_codes.head = stride(of_head);
     where.of_scales.token = stride(heads * scales_of_head);
     where.of_scales.head = stride(scales_of_head);
     return where;

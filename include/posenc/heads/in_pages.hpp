@@ -69,7 +69,8 @@ class paged_address {
               size, " for ", tokens_);
     } else {
       auto const all = in_64_bits(slots);
-      slots_ = all.empty() ? &no_slot : all.data(), tokens_ = all.size();
+      slots_ = all.empty() ? &no_slot : all.data();
+      tokens_ = all.size();
       for (std::size_t t = 0; t < tokens_; ++t) {
         require(slots_[t] < 0 || size != 0,
                 "heads_view: there must be pages that have tokens, got ", shape.pages, " pages of ",

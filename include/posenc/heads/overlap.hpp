@@ -36,7 +36,10 @@ struct strided_memory {
   void repeat(std::size_t i, std::size_t count, std::ptrdiff_t stride, std::size_t size) noexcept {
     auto const n = static_cast<std::uintptr_t>(stride) * size;
     of_head[i] = {count, stride < 0 ? 0 - n : n};
-    if (stride < 0) head.first += (count - 1) * n, head.last += (count - 1) * n;
+    if (stride < 0) {
+      head.first += (count - 1) * n;
+      head.last += (count - 1) * n;
+    }
   }
   /// From the lowest byte to one beyond the highest.
   memory_range all() const noexcept {

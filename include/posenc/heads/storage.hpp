@@ -152,12 +152,16 @@ struct [[gnu::may_alias]] as {
   std::uint16_t bits;  ///< as the engine has them
 };
 
-// clang-format off
+namespace detail {
 
 /// A type of two bytes that std::numeric_limits describes so.
 template <class T, int digits, int max_exponent>
 concept two_bytes_with = sizeof(T) == 2 && (std::numeric_limits<T>::digits == digits) &&
                          (std::numeric_limits<T>::max_exponent == max_exponent);
+
+}  // namespace detail
+
+// clang-format off
 
 template <> struct storage_format<float> : stored_as<float> {};
 template <> struct storage_format<double> : stored_as<double> {};
@@ -165,8 +169,8 @@ template <> struct storage_format<half> : stored_as<half> {};
 template <> struct storage_format<bfloat16> : stored_as<bfloat16> {};
 template <> struct storage_format<as<half>> : stored_as<half> {};
 template <> struct storage_format<as<bfloat16>> : stored_as<bfloat16> {};
-template <two_bytes_with<11, 16> T> struct storage_format<T> : stored_as<half> {};
-template <two_bytes_with<8, 128> T> struct storage_format<T> : stored_as<bfloat16> {};
+template <detail::two_bytes_with<11, 16> T> struct storage_format<T> : stored_as<half> {};
+template <detail::two_bytes_with<8, 128> T> struct storage_format<T> : stored_as<bfloat16> {};
 
 /// float, double, half or bfloat16, of const types too.
 template <class T>

@@ -16,7 +16,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/numbers.hpp"
 
@@ -61,7 +61,8 @@ template <class Lanes, std::size_t Count>
       auto const apart = std::size_t{1} << stage;
       auto &a = x[i / apart * 2 * apart + i % apart], &b = *(&a + apart);
       auto const sum = a + b;
-      b = a - b, a = sum;
+      b = a - b;
+      a = sum;
     });
   });
 }

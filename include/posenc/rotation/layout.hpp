@@ -23,7 +23,8 @@ struct halves {
   [[gnu::always_inline]] static void load(T const* block, std::size_t pair, std::size_t pairs,
                                           typename Lanes::number& x,
                                           typename Lanes::number& y) noexcept {
-    x = Lanes::load(block + pair), y = Lanes::load(block + pairs + pair);
+    x = Lanes::load(block + pair);
+    y = Lanes::load(block + pairs + pair);
   }
   /// Likewise, from registers to memory.
   template <class Lanes, class T>

@@ -9,7 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/head_norm.hpp"
 #include "posenc/rotation/head_sink.hpp"
@@ -151,8 +151,11 @@ class operand {
   auto with(OtherNorm const& norm) const {
     operand<From, To, Source, Target, OtherNorm, OtherRound, OtherScaled, OtherTransformed> result(
         source_, target_, norm);
-    result.block_ = block_, result.points_ = points_, result.scale_ = scale_;
-    result.target_block_ = target_block_, result.source_block_ = source_block_;
+    result.block_ = block_;
+    result.points_ = points_;
+    result.scale_ = scale_;
+    result.target_block_ = target_block_;
+    result.source_block_ = source_block_;
     return result;
   }
 
@@ -163,6 +166,12 @@ class operand {
   rounding_points points_;
   real scale_ = 1;
   std::size_t target_block_ = 1, source_block_ = 1;
+};
+
+/// An operand: the result of rotated or unrotated.
+template <class H>
+concept rotary_operand = requires {
+  requires H::is_operand;
 };
 
 /// Heads that are rotated and given to a target. The source is a heads_view; the target too, or any

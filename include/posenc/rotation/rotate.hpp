@@ -49,14 +49,14 @@ namespace posenc { inline namespace POSENC_TARGET {
 ///
 /// Not checked: the memory of your own sinks. Rows, weights and slots must not overlap what is
 /// written either.
-template <detail::before_operands Rows, detail::rotary_operand First,
-          detail::rotary_operand... More>
-void rotate(Rows const& rows, First const& first, More const&... more) {
+template <class Rows, rotary_operand First, rotary_operand... More>
+void rotate(Rows const& rows, First const& first,
+            More const&... more) requires(!rotary_operand<Rows> && !detail::splits_work<Rows>) {
   detail::for_checked(rows, detail::rotate_each, first, more...);
 }
 /// rotate for operands that do not rotate: norm, scale, transform, another type or format. See
 /// above.
-template <detail::rotary_operand First, detail::rotary_operand... More>
+template <rotary_operand First, rotary_operand... More>
 void rotate(First const& first, More const&... more) {
   detail::for_checked(detail::no_rows(), detail::rotate_each, first, more...);
 }

@@ -7,8 +7,8 @@
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"
-#include "posenc/rotation/detail/checked.hpp"
 #include "posenc/rotation/detail/checked_operand.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/operand.hpp"
 #include "posenc/rotation/rotary_block.hpp"
@@ -69,13 +69,13 @@ void for_parts(Split const& split, Rows const& rows, Operands const&... operands
 /// A worker is one of n threads that all make the same call, with equal arguments. It waits at the
 /// barrier once, when its part is written: behind the call, each sees what all wrote. An error is
 /// thrown in all of them, and none waits.
-template <detail::splits_work Split, detail::before_operands Rows, detail::rotary_operand First,
-          detail::rotary_operand... More>
-void rotate(Split const& split, Rows const& rows, First const& first, More const&... more) {
+template <detail::splits_work Split, class Rows, rotary_operand First, rotary_operand... More>
+void rotate(Split const& split, Rows const& rows, First const& first,
+            More const&... more) requires(!rotary_operand<Rows> && !detail::splits_work<Rows>) {
   detail::for_parts(split, rows, first, more...);
 }
 /// rotate for operands that do not rotate; see above.
-template <detail::splits_work Split, detail::rotary_operand First, detail::rotary_operand... More>
+template <detail::splits_work Split, rotary_operand First, rotary_operand... More>
 void rotate(Split const& split, First const& first, More const&... more) {
   detail::for_parts(split, detail::no_rows(), first, more...);
 }

@@ -138,7 +138,10 @@ class axis_position_builder {
   axis_position_builder& text(std::size_t count) {
     require_room("text", static_cast<double>(count));
     positions_.reserve(positions_.size() + count);
-    for (std::size_t i = 0; i < count; ++i) positions_.push_back({next_, next_, next_}), ++next_;
+    for (std::size_t i = 0; i < count; ++i) {
+      positions_.push_back({next_, next_, next_});
+      ++next_;
+    }
     end_ = std::max(end_, next_);
     return *this;
   }

@@ -75,7 +75,10 @@ class cos_sin_cache {
   template <std::floating_point Real, integer_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const& {
     check(positions);
-    for (auto* row = memory; auto const p : positions) write_row(p, row), row += 2 * pairs();
+    for (auto* row = memory; auto const p : positions) {
+      write_row(p, row);
+      row += 2 * pairs();
+    }
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), {&all_pairs_, 1}};
   }
   /// Not from a temporary, because the rows view the cache.
@@ -104,7 +107,8 @@ class cos_sin_cache {
 
   void write_row(auto position, auto* row) const noexcept {
     auto const first = static_cast<std::ptrdiff_t>(position) * shape_.position_stride;
-    convert(cos_ + first, row), convert(sin_ + first, row + pairs());
+    convert(cos_ + first, row);
+    convert(sin_ + first, row + pairs());
   }
   // The numbers of all pairs at one position.
   template <class Real>

@@ -57,7 +57,10 @@ class cos_sin_rows {
   template <position_range Positions>
   cos_sin_rows(detail::row_layout const& layout, Positions const& positions, auto const& write) {
     auto* row = reshape(layout, std::size(positions));
-    for (auto const p : positions) write(detail::widened(p), row), row += 2 * pairs_;
+    for (auto const p : positions) {
+      write(detail::widened(p), row);
+      row += 2 * pairs_;
+    }
   }
 
   /// As rotate takes them. Like the spans below, valid while the rows live.
@@ -121,7 +124,10 @@ class cos_sin_rows {
     rotated_pairs_.reserve(layout.rotated_pairs.size());
     cos_sin_.resize(tokens * 2 * layout.pairs);
     rotated_pairs_.assign(layout.rotated_pairs.begin(), layout.rotated_pairs.end());
-    pairs_ = layout.pairs, tokens_ = tokens, gain_ = layout.factor, has_gains_ = layout.has_gains;
+    pairs_ = layout.pairs;
+    tokens_ = tokens;
+    gain_ = layout.factor;
+    has_gains_ = layout.has_gains;
     for (auto token = known; token < tokens; ++token)
       layout.write_unrotated(cos_sin_.data() + 2 * pairs_ * token);
     return cos_sin_.data();

@@ -70,7 +70,8 @@ class cos_sin_table {
     auto* row = memory;
     for (auto const p : positions) {
       detail::layout_of(f_).write_unrotated(row);
-      write_row(detail::widened(p), row), row += rotary_dim();
+      write_row(detail::widened(p), row);
+      row += rotary_dim();
     }
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
   }
@@ -108,8 +109,10 @@ class cos_sin_table {
       detail::write_row_at(i * stride, f_.steps(), row.data(), layout);
       for (auto const [first, last] : layout.rotated_pairs) {
         for (auto pair = first; pair < last; pair += in_line, to += 2)
-          for (std::size_t k = 0; k < in_line && pair + k < last; ++k)
-            to[0].numbers[k] = row[pair + k], to[1].numbers[k] = row[layout.pairs + pair + k];
+          for (std::size_t k = 0; k < in_line && pair + k < last; ++k) {
+            to[0].numbers[k] = row[pair + k];
+            to[1].numbers[k] = row[layout.pairs + pair + k];
+          }
       }
     }
     return result;
@@ -138,8 +141,10 @@ class cos_sin_table {
       if (pair == last) continue;
       std::array<Real, in_line> cos, sin;
       multiply(coarse, fine, fine_sign, sign, cos.data(), sin.data());
-      for (std::size_t k = 0; pair + k < last; ++k)
-        row[pair + k] = cos[k], row[f_.pairs() + pair + k] = sin[k];
+      for (std::size_t k = 0; pair + k < last; ++k) {
+        row[pair + k] = cos[k];
+        row[f_.pairs() + pair + k] = sin[k];
+      }
       coarse += 2, fine += 2;
     }
   }

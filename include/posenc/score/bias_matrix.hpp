@@ -12,6 +12,7 @@
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/viewed.hpp"
+#include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/heads/storage.hpp"
 
@@ -67,7 +68,7 @@ class bias_table {
     auto const first = distance_of(row.key_positions.front()),
                last = distance_of(row.key_positions.back());
     if (first > longest_ || last > first || last < -longest_ ||
-        !follow_one_another(row.key_positions)) {
+        !detail::follow_one_another(row.key_positions)) {
       return detail::add_bias(row,
                               [&](std::int64_t key) { return bias(row.head, distance_of(key)); });
     }
@@ -77,15 +78,6 @@ class bias_table {
   }
 
  private:
-  static bool follow_one_another(positions_view positions) noexcept {
-    std::uint64_t breaks = 0;
-    for (std::size_t s = 0; s + 1 < positions.size(); ++s) {
-      breaks |= static_cast<std::uint64_t>(positions[s + 1]) -
-                static_cast<std::uint64_t>(positions[s]) - 1;
-    }
-    return breaks == 0;
-  }
-
   double const* at_query(std::size_t head) const noexcept {
     return biases_.data() + head * (biases_.size() / heads_) + longest_;
   }

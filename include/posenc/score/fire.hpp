@@ -109,14 +109,18 @@ class fire {
     for (std::size_t piece = 0; piece <= knots.size(); ++piece) {
       if (piece > 0) {
         auto const [knot, i] = knots[piece - 1];
-        knots_.push_back(knot), units[i].is_on = !units[i].is_on;
+        knots_.push_back(knot);
+        units[i].is_on = !units[i].is_on;
       }
       auto const* output = network_.output_weights.data();
       for (std::size_t head = 0; head < heads(); ++head) {
         segment sum{0, static_cast<double>(network_.output_biases[head])};
         for (auto const& u : units) {
           auto const weight = static_cast<double>(*output++);
-          if (u.is_on) sum.slope += weight * u.weight, sum.intercept += weight * u.bias;
+          if (u.is_on) {
+            sum.slope += weight * u.weight;
+            sum.intercept += weight * u.bias;
+          }
         }
         segments_[head * (knots.size() + 1) + piece] = sum;
       }

@@ -108,10 +108,14 @@ class key_runs {
       for (std::size_t axis = 0; axis < axes_; ++axis) {
         auto const by = distance(result.begin[axis], next[axis]);
         if (by >= length || (by != 0 && moved != 0 && by != moved)) return false;
-        moves[axis] = by != 0, moved = std::max(moved, by);
+        moves[axis] = by != 0;
+        moved = std::max(moved, by);
       }
       if (moved != 0 && is_known && moves != result.moves) return false;
-      if (moved != 0) result.moves = moves, is_known = true;
+      if (moved != 0) {
+        result.moves = moves;
+        is_known = true;
+      }
       result.is_dense = result.is_dense && moved == n++;
       return true;
     });
@@ -368,7 +372,8 @@ class key_bias {
       auto const& p = part.pairs[i];
       auto const x = row.scale * static_cast<double>(row.query[p.x_dim]),
                  y = row.scale * static_cast<double>(row.query[p.y_dim]);
-      result.first[i] = x * p.x + y * p.y, result.second[i] = y * p.x - x * p.y;
+      result.first[i] = x * p.x + y * p.y;
+      result.second[i] = y * p.x - x * p.y;
     }
     return result;
   }

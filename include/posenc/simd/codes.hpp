@@ -16,7 +16,6 @@
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/registers.hpp"
-#include "posenc/simd/x86_8_bits.hpp"
 
 POSENC_QUIET_BEGIN
 

@@ -13,7 +13,8 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 // a0 b0 a1 b1 ..., the first half in a, the second in b.
 inline void zip(float32x4_t& a, float32x4_t& b) noexcept {
   auto const x = vzip1q_f32(a, b);
-  b = vzip2q_f32(a, b), a = x;
+  b = vzip2q_f32(a, b);
+  a = x;
 }
 
 inline void load_halves(void const* from, float32x4_t& x) noexcept {

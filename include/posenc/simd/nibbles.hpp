@@ -51,8 +51,10 @@ template <class Lanes>
     return bits(x & bits(15u));
   } else {
     std::array<std::uint32_t, Lanes::size> wide;
-    for (std::size_t j = 0; j < wide.size(); j += 2)
-      wide[j] = bytes[j / 2] & 15u, wide[j + 1] = bytes[j / 2] >> 4;
+    for (std::size_t j = 0; j < wide.size(); j += 2) {
+      wide[j] = bytes[j / 2] & 15u;
+      wide[j + 1] = bytes[j / 2] >> 4;
+    }
     return bits::load_unaligned(wide.data());
   }
 }

@@ -14,8 +14,7 @@
 #include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/neon.hpp"
-#include "posenc/simd/x86_16_bits.hpp"
-#include "posenc/simd/x86_registers.hpp"
+#include "posenc/simd/x86.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
@@ -156,7 +155,8 @@ struct register_arithmetic {
       for (std::size_t done = 1; done < size; done *= 2) {  // each time a perfect shuffle
         std::array<number, size> y;
         for (std::size_t i = 0; i < size / 2; ++i) {
-          y[2 * i] = x[i], y[2 * i + 1] = x[i + size / 2];
+          y[2 * i] = x[i];
+          y[2 * i + 1] = x[i + size / 2];
           zip(y[2 * i].data, y[2 * i + 1].data);
         }
         for (std::size_t i = 0; i < size; ++i) x[i] = y[i];

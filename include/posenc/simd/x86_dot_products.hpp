@@ -63,8 +63,10 @@ using loaded_bytes = __mmask64;
   auto const low = _mm512_unpacklo_epi8(x[0], x[1]), high = _mm512_unpackhi_epi8(x[0], x[1]),
              other_low = _mm512_unpacklo_epi8(x[2], x[3]),
              other_high = _mm512_unpackhi_epi8(x[2], x[3]);
-  to[0] = _mm512_unpacklo_epi16(low, other_low), to[1] = _mm512_unpackhi_epi16(low, other_low);
-  to[2] = _mm512_unpacklo_epi16(high, other_high), to[3] = _mm512_unpackhi_epi16(high, other_high);
+  to[0] = _mm512_unpacklo_epi16(low, other_low);
+  to[1] = _mm512_unpackhi_epi16(low, other_low);
+  to[2] = _mm512_unpacklo_epi16(high, other_high);
+  to[3] = _mm512_unpackhi_epi16(high, other_high);
 }
 /// Quarter L of to[j] is quarter j of x[L].
 [[gnu::always_inline]] inline void transpose_quarters(__m512i const* x, __m512i* to) noexcept {
@@ -86,7 +88,8 @@ inline void transpose_four(float* x) noexcept {
              other_low = _mm512_unpacklo_epi32(rows[2], rows[3]),
              other_high = _mm512_unpackhi_epi32(rows[2], rows[3]);
   // Quarter L of rows[j]: column 4 L + j.
-  rows[0] = _mm512_unpacklo_epi64(low, other_low), rows[1] = _mm512_unpackhi_epi64(low, other_low);
+  rows[0] = _mm512_unpacklo_epi64(low, other_low);
+  rows[1] = _mm512_unpackhi_epi64(low, other_low);
   rows[2] = _mm512_unpacklo_epi64(high, other_high);
   rows[3] = _mm512_unpackhi_epi64(high, other_high);
   transpose_quarters(rows, columns);
@@ -103,7 +106,8 @@ template <int Step = 1>
     return x;
   };
   auto x = _mm512_set1_epi32(word(0));
-  x = _mm512_mask_set1_epi32(x, 0x00f0, word(1)), x = _mm512_mask_set1_epi32(x, 0x0f00, word(2));
+  x = _mm512_mask_set1_epi32(x, 0x00f0, word(1));
+  x = _mm512_mask_set1_epi32(x, 0x0f00, word(2));
   return _mm512_mask_set1_epi32(x, 0xf000, word(3));
 }
 /// The first half of each quarter of one register, the last of another.

@@ -118,7 +118,8 @@ double exponentials_at(T const* row, T* weights, std::size_t count, T max, doubl
   double sum = 0;
   for (std::size_t s = 0; s < count; ++s) {
     auto const e = is_masked(row[s]) ? 0 : std::exp(beta * static_cast<double>(row[s]) - of_max);
-    weights[s] = static_cast<T>(e), sum += e;
+    weights[s] = static_cast<T>(e);
+    sum += e;
   }
   return sum;
 }

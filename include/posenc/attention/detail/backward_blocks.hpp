@@ -77,7 +77,8 @@ struct backward_blocks {
   /// k and v: as to_read makes them.
   void add_all(auto const& q, auto const& k, auto const& v, auto const& d_outputs) {
     memory.keys.resize(given.keys * given.head_dim);
-    memory.values.resize(given.keys * given.value_dim), memory.exponentials.resize(given.keys);
+    memory.values.resize(given.keys * given.value_dim);
+    memory.exponentials.resize(given.keys);
     auto const each = scores.sizes().queries;
     for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
       tile_panels<T> keys(

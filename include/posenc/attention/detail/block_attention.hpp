@@ -19,7 +19,7 @@
 #include "posenc/attention/detail/products.hpp"
 #include "posenc/attention/detail/score_blocks.hpp"
 #include "posenc/attention/detail/work.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/encoding/sites.hpp"
@@ -79,7 +79,10 @@ class block_attention {
     bool has_panels = false;
     for (std::size_t i = 0; i < piece_.blocks; ++i) {
       if (!see(i, part)) continue;
-      if (!work_.in_place && !has_panels) make_key_panels(part), make_value_panels(part);
+      if (!work_.in_place && !has_panels) {
+        make_key_panels(part);
+        make_value_panels(part);
+      }
       has_panels = true;
       multiply_keys();
       scores_.adjust();
@@ -160,7 +163,8 @@ class block_attention {
       if (e.numbers != row.scores.data())
         std::copy_n(e.numbers, row.scores.size(), row.scores.data());
       if (!is_finite(e.sum.sum)) scores_.clear_hidden(row);
-      memory_.sums[i] = e.sum, memory_.shares[i] = share_of(e.sum, no_sink).share;
+      memory_.sums[i] = e.sum;
+      memory_.shares[i] = share_of(e.sum, no_sink).share;
       auto* const weights = scores_.data() + i * seen;
       std::fill(weights, row.scores.data(), T{0});
       std::fill(row.scores.data() + row.scores.size(), weights + seen, T{0});

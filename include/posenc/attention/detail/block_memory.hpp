@@ -12,7 +12,7 @@
 #include "posenc/attention/detail/key_parts.hpp"
 #include "posenc/attention/detail/tile_panels.hpp"
 #include "posenc/attention/detail/visible_keys.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/sites.hpp"
 
@@ -69,7 +69,8 @@ struct block_memory {
     keys = memory.take<T>(sizes.keys, given.head_dim);
     values = memory.take<T>(sizes.keys, given.value_dim);
     exponentials = memory.take<T>(has_temperature ? sizes.columns : 0);
-    outputs = memory.take<T>(count, given.value_dim), shares = memory.take<double>(count);
+    outputs = memory.take<T>(count, given.value_dim);
+    shares = memory.take<double>(count);
     sums = memory.take<scaled_sum>(count);
     rows = {memory, sizes.blocks * count, given.value_dim};
     if (in_place) {

@@ -145,7 +145,8 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
             ": there must be one position for each of the ", tokens, " ", what, ", got ",
             given.size());
   };
-  check_positions(at.keys, keys, "keys"), check_positions(at.queries, queries, "queries");
+  check_positions(at.keys, keys, "keys");
+  check_positions(at.queries, queries, "queries");
   attention_arguments in{queries,
                          keys,
                          q.heads,

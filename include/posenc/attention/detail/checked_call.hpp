@@ -69,23 +69,14 @@ class checked_call {
                Encoding const& encoding, attention_options const& options,
                attention_positions const& at, bool keeps_rows,
                prepared_sites<number, Encoding> const* step)
-      : queries_(heads_of(q)),
-        keys_(to_read(k)),
-        values_(to_read(v)),
-        outputs_(outputs),
-        encoding_(encoding),
-        given_(checked_arguments<number>(function, encoding, heads_of(q).shape(), k.shape(),
-                                         v.shape(), options, scale_on(q), at)),
-        work_(given_, reads_in_place(),
-              keeps_rows || has_temperature(encoding) || adjusts_whole_rows<Encoding>),
-        step_(step) {
-    static_assert(std::same_as<number, arithmetic_of<K>> && std::same_as<number, arithmetic_of<V>>,
-                  "q, k and v are doubles, or none of them");
-    find_gaps();
-    if (step_ == nullptr)
-      own_step_.emplace(encoding, given_.query_positions, given_.key_positions,
-                        given_.keys_are_encoded, given_.queries_are_encoded);
+      : checked_call(function, q, k, v, outputs, encoding, options, {}, {}, &at, keeps_rows, step) {
   }
+  /// Keeps the positions of the options.
+  checked_call(char const* function, Q const& q, K const& k, V const& v, O const& outputs,
+               Encoding const& encoding, attention_options&& options, bool keeps_rows)
+      : checked_call(function, q, k, v, outputs, encoding, options,
+                     std::move(options.query_positions), std::move(options.key_positions), nullptr,
+                     keeps_rows, nullptr) {}
 
   /// Where results go.
   void write_to(O const& outputs, attention_records<number> const& records) noexcept {
@@ -111,7 +102,8 @@ class checked_call {
                          given_.head_dim, given_.value_dim, records_.log_sum_exp.size(),
                          records_.scores.size(), records_.weights.size()})
       all.add(std::uint64_t{n});
-    all.add(given_.scale), all.add(given_.mask.hash());
+    all.add(given_.scale);
+    all.add(given_.mask.hash());
     for (position_list const* const at : {&given_.query_positions, &given_.key_positions}) {
       if (at->size() == 0) continue;
       all.add(static_cast<std::uint64_t>((*at)[0]));
@@ -147,7 +139,10 @@ class checked_call {
     auto const [first, count] = part_of(rows(), i, n);
     for (auto row = first; row < first + count; ++row) {
       auto const sum = all.from(work_.ranges == 0 ? 0 : row);
-      if (work_.ranges == 0) sum.clear(1), record_nothing(row);
+      if (work_.ranges == 0) {
+        sum.clear(1);
+        record_nothing(row);
+      }
       for (std::size_t range = 1; range < work_.ranges; ++range) {
         auto const part = all.from(range * rows() + row);
         sum.add(0, part.sums[0], part.outputs);
@@ -157,6 +152,35 @@ class checked_call {
   }
 
  private:
+  // viewed: null if the positions are kept.
+  checked_call(char const* function, Q const& q, K const& k, V const& v, O const& outputs,
+               Encoding const& encoding, attention_options const& options,
+               token_positions&& query_positions, token_positions&& key_positions,
+               attention_positions const* viewed, bool keeps_rows,
+               prepared_sites<number, Encoding> const* step)
+      : query_positions_(std::move(query_positions)),
+        key_positions_(std::move(key_positions)),
+        queries_(heads_of(q)),
+        keys_(to_read(k)),
+        values_(to_read(v)),
+        outputs_(outputs),
+        encoding_(encoding),
+        given_(checked_arguments<number>(
+            function, encoding, heads_of(q).shape(), k.shape(), v.shape(), options, scale_on(q),
+            viewed != nullptr
+                ? *viewed
+                : attention_positions{query_positions_, key_positions_, options.keys_are_encoded})),
+        work_(given_, reads_in_place(),
+              keeps_rows || has_temperature(encoding) || adjusts_whole_rows<Encoding>),
+        step_(step) {
+    static_assert(std::same_as<number, arithmetic_of<K>> && std::same_as<number, arithmetic_of<V>>,
+                  "q, k and v are doubles, or none of them");
+    find_gaps();
+    if (step_ == nullptr)
+      own_step_.emplace(encoding, given_.query_positions, given_.key_positions,
+                        given_.keys_are_encoded, given_.queries_are_encoded);
+  }
+
   // Packed sequences that are many rows are better in panels, whose tiles leave out what no row of
   // theirs sees.
   bool reads_in_place() const noexcept {
@@ -181,6 +205,7 @@ class checked_call {
     if (has_gaps_) work_.ranges = 0;
   }
 
+  token_positions query_positions_, key_positions_;  // that are kept
   std::remove_cvref_t<decltype(heads_of(std::declval<Q const&>()))> queries_;
   decltype(to_read(std::declval<K const&>())) keys_;
   decltype(to_read(std::declval<V const&>())) values_;

@@ -72,7 +72,8 @@ class step_scores {
                                      : static_cast<double>(e.bias(head, distance)));
         }
       }
-      biases_ = std::move(biases), covered_ = range;
+      biases_ = std::move(biases);
+      covered_ = range;
     }
   }
 

@@ -7,7 +7,7 @@
 
 #include "posenc/attention/detail/block_shape.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/detail/decode_products.hpp"
 #include "posenc/decode/dot_products.hpp"
@@ -44,7 +44,8 @@ struct few_memory {
   few_memory(scratch& memory, std::size_t kv_heads, std::size_t rows, std::size_t head_dim,
              std::size_t value_dim) {
     auto const padded = kv_heads * padded_rows(rows);
-    queries = memory.take<T>(padded, head_dim), tiles = memory.take<T>(padded, tile_tokens);
+    queries = memory.take<T>(padded, head_dim);
+    tiles = memory.take<T>(padded, tile_tokens);
     memory.take<T>(most_decoded, std::max(head_dim, value_dim));  // right behind tiles
     sums = memory.take<T>(padded, value_dim);
   }

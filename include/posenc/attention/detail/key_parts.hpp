@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
@@ -24,12 +24,14 @@ struct partial_rows {
 
   partial_rows() = default;
   partial_rows(scratch& memory, std::size_t rows, std::size_t dim) : value_dim(dim) {
-    sums = memory.take<scaled_sum>(rows), outputs = memory.take<T>(rows, dim);
+    sums = memory.take<scaled_sum>(rows);
+    outputs = memory.take<T>(rows, dim);
   }
   /// Those from a row on.
   partial_rows from(std::size_t row) const noexcept {
     auto rows = *this;
-    rows.sums += row, rows.outputs += row * value_dim;
+    rows.sums += row;
+    rows.outputs += row * value_dim;
     return rows;
   }
   /// Rows of no keys.
@@ -44,14 +46,16 @@ struct partial_rows {
     if (sum.sum == 0) return;
     auto* const to = outputs + row * value_dim;
     if (sums[row].sum == 0) {
-      sums[row] = sum, std::copy_n(others, value_dim, to);
+      sums[row] = sum;
+      std::copy_n(others, value_dim, to);
       return;
     }
     auto const before = sums[row];
     auto const less = std::exp(-std::abs(before.largest - sum.largest));  // the larger one's is 1
     auto const w = before.sum * (before.largest < sum.largest ? less : 1),
                of_others = sum.sum * (before.largest < sum.largest ? 1 : less), all = w + of_others;
-    sums[row].largest = std::max(before.largest, sum.largest), sums[row].sum = all;
+    sums[row].largest = std::max(before.largest, sum.largest);
+    sums[row].sum = all;
     auto const mine = static_cast<T>(w / all), theirs = static_cast<T>(of_others / all);
     if (mine == 0) {
       std::transform(others, others + value_dim, to, [&](T x) { return theirs * x; });

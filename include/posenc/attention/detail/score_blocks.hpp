@@ -16,7 +16,7 @@
 #include "posenc/attention/detail/products.hpp"
 #include "posenc/attention/detail/visible_keys.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/adjust_scores.hpp"
 #include "posenc/encoding/sites.hpp"

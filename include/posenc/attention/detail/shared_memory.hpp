@@ -10,7 +10,7 @@
 #include "posenc/attention/detail/argument_hash.hpp"
 #include "posenc/attention/detail/block_attention.hpp"
 #include "posenc/attention/detail/key_parts.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/detail/worker_marks.hpp"
 #include "posenc/core/target.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "posenc/core/detail/compiler.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/simd/tile.hpp"

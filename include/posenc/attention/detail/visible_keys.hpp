@@ -42,7 +42,8 @@ class visible_keys {
   /// cells are given; {0, 0} if it sees none.
   token_range around(std::size_t t, token_range among) const noexcept {
     auto [first, last] = mask_.tokens(t, keys_.size());
-    first = std::max(first, among.first), last = std::min(last, among.last);
+    first = std::max(first, among.first);
+    last = std::min(last, among.last);
     if (first >= last) return {0, 0};
     if (!rising_) return {first, last};
     auto const [nearest, farthest] = mask_.positions(queries_[t]);

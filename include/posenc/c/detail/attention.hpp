@@ -15,7 +15,7 @@
 #include "posenc/c/detail/attention_plan.hpp"
 #include "posenc/c/detail/choice.hpp"
 #include "posenc/c/detail/handles.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/detail/worker_marks.hpp"
 #include "posenc/core/target.hpp"
 

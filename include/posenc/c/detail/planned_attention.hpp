@@ -13,7 +13,7 @@
 #include "posenc/c/detail/planned_heads.hpp"
 #include "posenc/c/detail/planned_rules.hpp"
 #include "posenc/c/detail/plans.hpp"
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/heads/format.hpp"

@@ -20,7 +20,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/detail/slot_search.hpp"
-#include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/cos_sin_view.hpp"

@@ -214,10 +214,13 @@ inline void check_numbers(heads_name what, posenc1_heads const& given, call_shap
 inline void check_codes(heads_name what, posenc1_heads const& given, call_shape const& shape,
                         bool written, checked_heads& heads) {
   auto const format = heads.format;
-  bool const is_e4m3 = format == POSENC1_E4M3 || format == POSENC1_E4M3_TRUNCATED,
-             is_static = format == POSENC1_INT8_STATIC || format == POSENC1_INT4_STATIC;
-  heads.scale = factor(what, "scale", given.scale, is_static ? 0 : 1, is_e4m3 || is_static);
-  heads.inverse = factor(what, "inverse", given.inverse, 1 / heads.scale, is_e4m3);
+  auto const [has_scale, has_inverse] =
+      with_format({{}, {}, format, 1, 1}, []<class Format>(Format const&) {
+        return std::pair(
+            requires(Format of) { of.scale; }, requires(Format of) { of.inverse; });
+      });
+  heads.scale = factor(what, "scale", given.scale, has_scale && !has_inverse ? 0 : 1, has_scale);
+  heads.inverse = factor(what, "inverse", given.inverse, 1 / heads.scale, has_inverse);
   auto& codes = heads.codes;
   auto& scales = heads.scales;
   std::size_t bytes = 0, scale_bytes = 0;

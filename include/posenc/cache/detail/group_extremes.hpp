@@ -162,7 +162,8 @@ struct largest_magnitudes {
       return std::array{bits & std::remove_cvref_t<decltype(bits)>(0x7fff'ffff)};
     };
     greatest_of<1> const found(groups, magnitude);
-    most = bits_as<float>(found.kind[0]), step = found.step;
+    most = bits_as<float>(found.kind[0]);
+    step = found.step;
   }
 };
 /// Of one group.
@@ -186,7 +187,8 @@ struct group_ranges {
       return std::array{place, Bits(~place)};  // ~ turns the order round
     };
     greatest_of<2> const found(groups, both);
-    most = bits_as<float>(ordered(found.kind[0])), step = found.step;
+    most = bits_as<float>(ordered(found.kind[0]));
+    step = found.step;
     least = bits_as<float>(ordered(decltype(found.kind[0])(~found.kind[1])));
   }
 };

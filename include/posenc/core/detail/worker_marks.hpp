@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "posenc/core/detail/scratch.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {

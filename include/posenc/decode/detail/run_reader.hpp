@@ -91,7 +91,8 @@ class run_reader {
       auto const bytes = cache.head_dim() * sizeof(element) *
                          std::max(AtOnce / streams, std::size_t{1}),
                  heads = std::max<std::size_t>(prefetched_ahead / bytes, 1);
-      ahead_ = heads / heads_ * AtOnce, heads_ahead_ = heads % heads_;
+      ahead_ = heads / heads_ * AtOnce;
+      heads_ahead_ = heads % heads_;
     }
   }
   /// The first element of a head of token i of the run.
@@ -141,11 +142,18 @@ class run_reader {
         cache_.read(token(i + s), head, decoded);
         b.heads[s] = tokens_[s] = decoded.data();
       }
-      b.later = tokens_.data(), b.later_head = 0;
+      b.later = tokens_.data();
+      b.later_head = 0;
     } else {
       auto next = i + ahead_, next_head = head + heads_ahead_;
-      if (next_head >= heads_) next += AtOnce, next_head -= heads_;
-      if (next >= count_) next = i, next_head = head;
+      if (next_head >= heads_) {
+        next += AtOnce;
+        next_head -= heads_;
+      }
+      if (next >= count_) {
+        next = i;
+        next_head = head;
+      }
       for (std::size_t s = 0; s < AtOnce; ++s) b.heads[s] = head_of(i + s, head);
       if constexpr (codes::takes_scales) {
         auto const of_head = static_cast<std::ptrdiff_t>(head) * scale_stride_;

@@ -46,7 +46,8 @@ class slot_search {
     log2_ = std::min(static_cast<int>(std::bit_width(tokens)) + 6, most_bits);
     auto const most_parts = std::bit_ceil(std::uint64_t{tokens} / most_of_part + 1),
                all_neighbours = std::bit_ceil((highest_bits_ >> log2_) + 1);
-    parts_ = std::min(most_parts, all_neighbours), shares_parts_ = all_neighbours > most_parts;
+    parts_ = std::min(most_parts, all_neighbours);
+    shares_parts_ = all_neighbours > most_parts;
   }
 
   // Of the 2^log2_ neighbours of a slot: slots at any stride differ in its upper bits.
@@ -149,7 +150,8 @@ inline bool ascend(std::span<std::int64_t const> slots) noexcept {
   bool ascends = true;
   for (auto const slot : slots) {
     if (slot < 0) continue;
-    ascends = ascends && slot > last, last = slot;
+    ascends = ascends && slot > last;
+    last = slot;
   }
   return ascends;
 }

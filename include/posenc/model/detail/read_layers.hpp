@@ -266,7 +266,8 @@ inline void read_norms(front_end auto& file) {
     auto const one = [&](norm_scope of, std::string_view name, bool is_key) {
       norm_description norm{.of = of};
       if (of <= norm_scope::none) return norm;
-      norm.how.eps = static_cast<float>(eps), norm.how.place = rule.place;
+      norm.how.eps = static_cast<float>(eps);
+      norm.how.place = rule.place;
       if (name.empty()) return norm;
       norm.how.plus_one = rule.plus_one;
       if (of == norm_scope::head) norm.weights = kind.head_dim;

@@ -51,7 +51,8 @@ struct rotate_pairs {
     if constexpr (std::same_as<From, halves>) n.y = In::load(at.from + all + pair);
     at.template apply_weights<rotate_pairs>(pair, all, n);
     auto const x = In::multiply_subtract(n.x, c, n.y * s);
-    n.y = In::multiply_add(n.y, c, n.x * s), n.x = x;
+    n.y = In::multiply_add(n.y, c, n.x * s);
+    n.x = x;
     at.apply_gain(n.x, n.y);
   }
   /// The norm's weights of these pairs.

@@ -13,9 +13,9 @@
 #include "posenc/heads/detail/slot_search.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/overlap.hpp"
-#include "posenc/rotation/detail/checked.hpp"
-#include "posenc/rotation/detail/checked_heads.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/detail/cut.hpp"
+#include "posenc/rotation/detail/number_rotation.hpp"
 #include "posenc/rotation/detail/step.hpp"
 #include "posenc/rotation/head_sink.hpp"
 #include "posenc/rotation/operand.hpp"
@@ -40,11 +40,11 @@ struct checked_operand {
 
   void rotate(part_of_heads const& part) const {
     if constexpr (Operand::is_plain) {
-      rotate_part(checked_heads<typename Operand::from_layout, typename Operand::to_layout,
-                                Operand::is_scaled, typename Operand::source_type,
-                                typename Operand::target_type>{heads.source(), heads.target(),
-                                                               heads.scale(), rows, first_dim,
-                                                               Operand::is_scaled || !in_place},
+      rotate_part(number_rotation<typename Operand::from_layout, typename Operand::to_layout,
+                                  Operand::is_scaled, typename Operand::source_type,
+                                  typename Operand::target_type>{heads.source(), heads.target(),
+                                                                 heads.scale(), rows, first_dim,
+                                                                 Operand::is_scaled || !in_place},
                   part);
     } else if (part.tokens != 0 && part.heads != 0) {
       step<Operand>(heads, rows, first_dim).run(part);

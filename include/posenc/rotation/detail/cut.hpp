@@ -9,8 +9,8 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/detail/arithmetic.hpp"
-#include "posenc/rotation/detail/checked_heads.hpp"
 #include "posenc/rotation/detail/loops.hpp"
+#include "posenc/rotation/detail/number_rotation.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/lanes.hpp"
 

@@ -190,8 +190,10 @@ template <class From, class To, class Group, bool Tail, class Heads>
     auto const by = [&]<std::size_t Count>(std::integral_constant<std::size_t, Count>)
                         POSENC_INLINED {
                           groups<Group, Count, false> both;
-                          both.load(c, c + pairs, 0), both.rotate(at, pairs, 0);
-                          c += Count * width, move_pairs<From, To>(at, Count * width);
+                          both.load(c, c + pairs, 0);
+                          both.rotate(at, pairs, 0);
+                          c += Count * width;
+                          move_pairs<From, To>(at, Count * width);
                         };
     auto left = whole;
     if constexpr (Group::registers <= 2) {
@@ -202,13 +204,16 @@ template <class From, class To, class Group, bool Tail, class Heads>
     for (; left != 0; --left) by(std::integral_constant<std::size_t, 1>());
     if constexpr (Tail) {
       groups<Group, 1, true> ends;
-      ends.load(c, c + pairs, rest), ends.rotate(at, pairs, rest);
+      ends.load(c, c + pairs, rest);
+      ends.rotate(at, pairs, rest);
     }
     if (--heads != 0) {
       head.next_head(work.from_head, work.to_head);
     } else {
       if (--tokens == 0) return;
-      token.next_head(work.from_token, work.to_token), head = token, heads = work.heads;
+      token.next_head(work.from_token, work.to_token);
+      head = token;
+      heads = work.heads;
       cos += work.cos_token;
     }
   }

@@ -27,7 +27,8 @@ template <class S>
   for (; i + 2 * lanes<S>::size <= count; i += 2 * lanes<S>::size) {
     typename lanes<S>::number x[2];
     if constexpr (lanes<S>::size == 1) {
-      x[0] = posenc::load(head[i]), x[1] = posenc::load(head[i + 1]);
+      x[0] = posenc::load(head[i]);
+      x[1] = posenc::load(head[i + 1]);
     } else if constexpr (lanes<S>::free_deinterleave) {
       lanes<S>::load_pairs(head + i, x[0], x[1]);
     } else {

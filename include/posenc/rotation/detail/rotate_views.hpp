@@ -10,10 +10,10 @@
 #include "posenc/core/target.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/rotation/detail/checked.hpp"
-#include "posenc/rotation/detail/checked_heads.hpp"
 #include "posenc/rotation/detail/checked_operand.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/detail/cut.hpp"
+#include "posenc/rotation/detail/number_rotation.hpp"
 #include "posenc/rotation/operand.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 
@@ -32,7 +32,7 @@ void rotate_view_to(Source const& source, Target const& target, Rows const& rows
       bool const in_place =
           check_heads<std::same_as<From, To>>(source, target, view.tokens(), true);
       rotate_part(
-          checked_heads<From, To, false, Source, Target>{
+          number_rotation<From, To, false, Source, Target>{
               source, target, one, view, block.first_dim(source.head_dim(), view.rotary_dim()),
               !in_place},
           {0, source.tokens(), 0, source.heads()});
@@ -51,8 +51,8 @@ template <class Layout, class View, class Rows>
           view.tokens(), " rows for ", heads.tokens(), " tokens");
   auto const first_dim = block.first_dim(heads.head_dim(), view.rotary_dim());
   if (heads.heads() != 0 && heads.tokens() != 0)
-    rotate_cut(checked_heads<Layout, Layout, false, View, View, true>{heads, heads, one, view,
-                                                                      first_dim, false},
+    rotate_cut(number_rotation<Layout, Layout, false, View, View, true>{heads, heads, one, view,
+                                                                        first_dim, false},
                {0, heads.tokens(), 0, heads.heads()});
 }
 

@@ -18,13 +18,18 @@ POSENC_QUIET_BEGIN
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-struct single_phase : scalar_phase, one_lane<double> {
-  using scalar_phase::multiply_add, scalar_phase::number, one_lane<double>::store;
+struct single_phase : scalar_phase {
+  static constexpr std::size_t size = 1;
+  static number load(double const* from) noexcept { return *from; }
+  static number multiply_subtract(number a, number b, number c) noexcept {
+    return multiply_add(a, b, -c);
+  }
   static bits load_bits(phase const* from) noexcept { return *from; }
   static bits product_of_lower_halves(bits a, bits b) noexcept {
     return (a & 0xffff'ffff) * (b & 0xffff'ffff);
   }
   static bits product(bits n, bits x, bool) noexcept { return n * x; }
+  static void store(double* to, number x) noexcept { *to = x; }
   template <class Real>
   static void store(Real* to, number x, number y) noexcept {
     to[0] = static_cast<Real>(x), to[1] = static_cast<Real>(y);
@@ -39,11 +44,20 @@ using phase_lanes = single_phase;
 
 /// A register of phases. Results have the bits of scalar_phase.
 template <class Real>
-struct phase_register : lanes<Real> {
-  using typename lanes<Real>::number;
-  using lanes<Real>::size;
+struct phase_register {
+  using number = typename lanes<Real>::number;
   using bits = xsimd::batch<std::enable_if_t<sizeof(Real) == sizeof(phase), phase>>;
+  static constexpr std::size_t size = lanes<Real>::size;
 
+  static number load(Real const* from) noexcept { return lanes<Real>::load(from); }
+  [[gnu::always_inline]] static number multiply_add(number const& a, number const& b,
+                                                    number const& c) noexcept {
+    return lanes<Real>::multiply_add(a, b, c);
+  }
+  [[gnu::always_inline]] static number multiply_subtract(number const& a, number const& b,
+                                                         number const& c) noexcept {
+    return lanes<Real>::multiply_subtract(a, b, c);
+  }
   static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
   static bits as_bits(number const& x) noexcept { return bits_as<phase>(x); }
   static number as_number(bits const& x) noexcept { return bits_as<double>(x); }
@@ -89,10 +103,11 @@ struct phase_register : lanes<Real> {
     }
   }
 
-  using lanes<Real>::store;
+  static void store(Real* to, number const& x) noexcept { lanes<Real>::store(to, x); }
   /// Stores x, then y. Floats in one store, which is forwarded to a load of the same width.
   static void store(double* to, number const& x, number const& y) noexcept {
-    x.store_unaligned(to), y.store_unaligned(to + size);
+    x.store_unaligned(to);
+    y.store_unaligned(to + size);
   }
   static void store(float* to, number const& x, number const& y) noexcept {
     if constexpr (requires { to_floats(x.data, y.data); }) {

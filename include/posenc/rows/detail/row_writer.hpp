@@ -48,7 +48,10 @@ struct row_layout {
       std::fill(row + pairs + first, row + pairs + last, Real{0});
     };
     std::size_t from = 0;
-    for (auto const [first, last] : rotated_pairs) write(from, first), from = last;
+    for (auto const [first, last] : rotated_pairs) {
+      write(from, first);
+      from = last;
+    }
     write(from, pairs);
   }
 };
@@ -72,7 +75,8 @@ template <class Real>
   if (i == range.last) return;
   std::array<Real, two> c, s;
   store_cos_sin(c.data(), s.data(), angles_from(i), angles_from(i + size), gain);
-  std::copy_n(c.begin(), range.last - i, cos + i), std::copy_n(s.begin(), range.last - i, sin + i);
+  std::copy_n(c.begin(), range.last - i, cos + i);
+  std::copy_n(s.begin(), range.last - i, sin + i);
 }
 
 /// One row: factor * cos and factor * sin of angles_from(i), which gives the phases of a register

@@ -24,7 +24,10 @@ inline json_object text_model_of(json_object const& root) {
     if (!inner) continue;
     model.require(!found || found->whole() == inner->whole(), key,
                   "agree with " + first + ", for the model of text is in one of them");
-    if (!found) found = std::move(inner), first = key;
+    if (!found) {
+      found = std::move(inner);
+      first = key;
+    }
   }
   return found.value_or(model);
 }

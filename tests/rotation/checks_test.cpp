@@ -1,4 +1,4 @@
-#include "posenc/rotation/detail/checked.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -75,12 +75,12 @@ void expect_same_bits_head_by_head() {
   }
 }
 
-TEST(checked_heads, of_all_heads_have_the_bits_of_each_alone) {
+TEST(number_rotation, of_all_heads_have_the_bits_of_each_alone) {
   in_every_format_and_layout(
       []<class T, class Layout>() { expect_same_bits_head_by_head<Layout, T>(); });
 }
 
-TEST(checked_heads, are_in_place_by_addresses_and_not_by_types) {
+TEST(number_rotation, are_in_place_by_addresses_and_not_by_types) {
   cos_sin_rows<float> const rows(posenc::geometric(32, 1e4), std::vector<std::int64_t>{5, 9});
   auto const before = numbers::random<float>(2 * 3 * 40);
   auto expected = before, read_only = before, paged = before;
@@ -102,7 +102,7 @@ TEST(checked_heads, are_in_place_by_addresses_and_not_by_types) {
       std::invalid_argument);
 }
 
-TEST(checked_heads, of_no_tokens_or_heads_does_nothing) {
+TEST(number_rotation, of_no_tokens_or_heads_does_nothing) {
   cos_sin_rows<float> const none(posenc::geometric(200, 1e4), std::vector<std::int64_t>{}),
       two(posenc::geometric(200, 1e4), std::vector<std::int64_t>{1, 2});
   rotate<halves>(heads_view<float>(nullptr, {0, 3, 200}), none);

@@ -20,7 +20,7 @@ struct part_of_heads {
 /// A rotation that passed. Holds references: copying the views would cost as much as rotating a few
 /// heads. Fused: there are factors. InPlace: of one view.
 template <class From, class To, bool Fused, class Source, class Target, bool InPlace = false>
-struct checked_heads {
+struct number_rotation {
   using from_layout = From;
   using to_layout = To;
   using from_type = std::remove_const_t<typename Source::element_type>;
@@ -63,7 +63,9 @@ struct checked_heads {
     cursor<from_type, to_type, Fused> block;
     block.from = first(from), block.to = first(to);
     if constexpr (Fused) {
-      block.weights = nullptr, block.gain = &scale, block.gain_per_head = false;
+      block.weights = nullptr;
+      block.gain = &scale;
+      block.gain_per_head = false;
       block.ahead = block.from;
     }
     return in_memory(block, {tokens, heads, from.head_dim()}, first_dim,

@@ -19,19 +19,11 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 /// How many numbers of a token a step keeps in L1.
 inline constexpr std::size_t most_head_dim = 4096;
 
-/// An operand, see rotated.
-template <class H>
-concept rotary_operand = requires {
-  requires H::is_operand;
-};
 /// tasks, or a worker.
 template <class S>
 concept splits_work = requires(S const& split) {
   split.count();
 };
-/// What may stand before operands as their rows.
-template <class R>
-concept before_operands = !rotary_operand<R> && !splits_work<R>;
 
 /// The type of arithmetic on the heads of a view, or of an operand.
 template <class Heads>
