@@ -120,7 +120,7 @@ class Frequencies(unittest.TestCase):
 
     def test_has_the_rules_and_parameters_that_the_header_lists(self):
         header = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
-        listed = header.split("[] marks what may be left out.\n")[1].split("Those of axial")[0]
+        listed = header.split("[] marks parameters that may be left out.\n")[1].split("Frequencies of axial")[0]
         listed = re.sub(r" \([^)]*\)| {4,}p-RoPE$", "", listed, flags=re.MULTILINE)
         rules = re.findall(r"^ \*   (\w+) *(.*(?:\n \* {10,}.*)*)$", listed, re.MULTILINE)
         self.assertGreaterEqual(len(rules), 20)

@@ -83,8 +83,8 @@ typedef struct posenc1_parameter {
 
 /** The frequencies of a rule of posenc/frequency/, where its formula and source stand. A rule of
  * the first group changes the frequencies `of`; if `of` is null, it changes geometric frequencies,
- * whose parameters rotary_dim and base are then given too. [] marks parameters that may be left
- * out.
+ * whose parameters rotary_dim and base are then given too.
+ * [] marks parameters that may be left out.
  *
  *   linear               factor
  *   ntk                  factor
