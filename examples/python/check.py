@@ -338,7 +338,7 @@ class Caches(unittest.TestCase):
         self.assertEqual((kept.dtype, posenc.ring_slots(3, 0, 5).shape), (numpy.int64, (0,)))
         for sentence, wrong in {
             "ring_slots: count must be at most the capacity 4, got 5$": lambda: posenc.ring_slots(0, 5, 4),
-            "ring_slots: capacity must be in .1, 2.63., got 0$": lambda: posenc.ring_slots(0, 0, 0),
+            "ring_slots: capacity must be positive and below 2.63, got 0$": lambda: posenc.ring_slots(0, 0, 0),
             "ring_slots: first must be an integer in .0, 2.63., got -1$": lambda: posenc.ring_slots(-1, 1, 4),
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):

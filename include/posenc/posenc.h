@@ -302,8 +302,8 @@ typedef struct posenc1_heads {
  *
  * Slots are in the order of tokens, so that positions need not be given. With a window of w tokens
  * and steps of up to n tokens, capacity must be at least w + n - 1: the first query of a step sees
- * w - 1 tokens before it, which the step must not replace. capacity: in [1, 2^63). count: at most
- * capacity. slots: [count]. */
+ * w - 1 tokens before it, which the step must not replace. capacity: positive, below 2^63. count:
+ * at most capacity. slots: [count]. */
 posenc1_status posenc1_ring_slots(size_t first, size_t count, size_t capacity, int64_t* slots);
 
 /** Writes the bounds of pages, [pages][heads][2][head_dim], float, or double for doubles: for each

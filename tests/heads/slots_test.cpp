@@ -50,8 +50,9 @@ TEST(ring_slots, refuse_more_tokens_than_the_ring_keeps) {
               "posenc: ring_slots: " + message);
   };
   expect(5, 4, "count must be at most the capacity 4, got 5");
-  expect(0, 0, "capacity must be in [1, 2^63), got 0");
-  expect(1, std::size_t{1} << 63, "capacity must be in [1, 2^63), got 9223372036854775808");
+  expect(0, 0, "capacity must be positive and below 2^63, got 0");
+  expect(1, std::size_t{1} << 63,
+         "capacity must be positive and below 2^63, got 9223372036854775808");
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ namespace detail {
 
 inline void require_ring(char const* function, std::size_t count, std::size_t capacity) {
   require(capacity > 0 && std::in_range<std::int64_t>(capacity), function,
-          ": capacity must be in [1, 2^63), got ", capacity);
+          ": capacity must be positive and below 2^63, got ", capacity);
   require(count <= capacity, function, ": count must be at most the capacity ", capacity, ", got ",
           count);
 }
