@@ -39,7 +39,8 @@ import threading
 import numpy
 
 __all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "attend", "format_bytes", "frequencies",
-           "hadamard", "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
+           "hadamard", "instruction_set", "page_bounds", "profile", "read_cache", "ring_slots", "rotate", "version",
+           "write_step"]
 
 
 class Error(ValueError):
@@ -140,6 +141,8 @@ def _load():
                 getattr(c, name).argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
             c.posenc1_rotate.argtypes = [ctypes.POINTER(_Rows), ctypes.POINTER(_Operand), _size, _size, _size]
             c.posenc1_format_bytes.argtypes = [ctypes.c_int, _size, _pointer, _pointer]
+            c.posenc1_ring_slots.argtypes = [_size, _size, _size, _pointer]
+            c.posenc1_page_bounds.argtypes = [ctypes.POINTER(_Heads), _size, _size, _size, _size, _pointer]
             c.posenc1_hadamard.argtypes = [ctypes.POINTER(_Heads), _size, _size, _size, _size]
             c.posenc1_attention_memory_of.argtypes = [ctypes.POINTER(_Attention), _size, _size, ctypes.POINTER(_size)]
             c.posenc1_attend_as.argtypes = [ctypes.POINTER(_Attention), _size, ctypes.POINTER(_Worker)]
@@ -857,6 +860,51 @@ def format_bytes(format, head_dim):
     _call("posenc1_format_bytes", _named("format_bytes", "format", _FORMATS, format),
           _count("format_bytes", "head_dim", head_dim), ctypes.byref(codes), ctypes.byref(scales))
     return codes.value, scales.value
+
+
+def ring_slots(first, count, capacity):
+    """The slots of `count` tokens from token `first` on, int64 [count], in a cache that keeps the last
+    `capacity` tokens, as a ring: token t is in slot t % capacity. They are in the order of tokens, so
+    that attend needs no positions:
+
+        written = ring_slots(first, count, capacity)                         # what the step adds
+        kept = min(first + count, capacity)
+        read = ring_slots(first + count - kept, kept, capacity)              # what attend reads
+
+    With a window of w tokens and steps of up to n tokens, capacity must be at least w + n - 1: the
+    first query of a step sees w - 1 tokens before it, which the step must not replace."""
+    where = "ring_slots"
+    first, count, capacity = (_count(where, name, value) for name, value in (
+        ("first", first), ("count", count), ("capacity", capacity)))
+    result = numpy.empty(count if count <= capacity else 0, numpy.int64)
+    if _library().posenc1_ring_slots(first, count, capacity, _data(result)) != 0:
+        raise _last_error(where)
+    return result
+
+
+def page_bounds(keys, page_tokens, slots=None, *, type=None):
+    """The least and the largest number of each dim over the tokens of each page, [pages, heads, 2,
+    head_dim], float32 (float64 of float64). keys: a Cache, by slots [tokens] or all tokens, or an array
+    [tokens, heads, head_dim], of uint16 with type="bf16". Page p has the tokens from p * page_tokens on;
+    tokens of a negative slot are left out, and a page that has no other has bounds of 0. They bound a query's
+    product with every key of the page: <q, k> <= sum of maximum(q * least, q * largest)."""
+    where, h, kept = "page_bounds", _Heads(), None
+    page_tokens = _count(where, "page_tokens", page_tokens)
+    if isinstance(keys, Cache):
+        slots = keys._slots(where, "slots", slots, None)
+        kept, h.slots = keys._view(h, where), _data(slots)
+        tokens, heads, head_dim = len(slots), keys._heads, keys._head_dim
+    else:
+        if slots is not None:
+            raise Error(f"posenc: {where}: slots must not be given without a Cache, got {_shown(slots)}")
+        batches, tokens, heads, head_dim = _heads(h, where, "keys", keys, type)
+        if batches != 1:
+            raise Error(f"posenc: {where}: keys must be of one sequence, got {batches}")
+    pages = -(-tokens // page_tokens) if page_tokens else 0
+    result = numpy.zeros((pages, heads, 2, head_dim), numpy.float64 if h.format == 2 else numpy.float32)
+    if _library().posenc1_page_bounds(h, tokens, heads, head_dim, page_tokens, _data(result)) != 0:
+        raise _last_error(where)
+    return result
 
 
 # ---- Attention

@@ -293,6 +293,33 @@ typedef struct posenc1_heads {
   double inverse; /**< of E4M3, E4M3_TRUNCATED: what numbers are multiplied by; 0: 1 / scale */
 } posenc1_heads;
 
+/** Writes the slots of `count` tokens from token `first` on in a cache that keeps the last
+ * `capacity` tokens, as a ring: token t is in slot t % capacity, where it replaces token
+ * t - capacity.
+ *
+ *     posenc1_ring_slots(first, count, capacity, written);              what the step adds
+ *     size_t const kept = first + count < capacity ? first + count : capacity;
+ *     posenc1_ring_slots(first + count - kept, kept, capacity, read);   what attention reads
+ *
+ * Slots are in the order of tokens, so that positions need not be given. With a window of w tokens
+ * and steps of up to n tokens, capacity must be at least w + n - 1: the first query of a step sees
+ * w - 1 tokens before it, which the step must not replace. capacity: positive, below 2^63. count:
+ * at most capacity. slots: [count]. */
+posenc1_status posenc1_ring_slots(size_t first, size_t count, size_t capacity, int64_t* slots);
+
+/** Writes the bounds of pages, [pages][heads][2][head_dim], float, or double for doubles: for each
+ * head the least number of each dim over the tokens of the page, then the largest. Page p has the
+ * tokens from p page_tokens on; the last page may have fewer. They bound a query's product with
+ * every key of the page (Quest, arXiv 2406.10774):
+ *
+ *     <q, k>  <=  sum over dims of max(q[i] least[i], q[i] largest[i])
+ *
+ * Codes are bounded as posenc1_rotate decodes them. Tokens of a negative slot are left out; a page
+ * that has no other has bounds of 0. page_tokens: positive. Allocates one head. Not checked:
+ * numbers are not NaN, and bounds overlap no keys. */
+posenc1_status posenc1_page_bounds(posenc1_heads const* keys, size_t tokens, size_t heads,
+                                   size_t head_dim, size_t page_tokens, void* bounds);
+
 /* ---- Rotation: norm, rotation, factor, rounding, and the write to a cache, in one pass ---- */
 
 /** The rows that operands are rotated by, one per token. */

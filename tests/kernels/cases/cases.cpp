@@ -25,6 +25,8 @@
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/heads/page_bounds.hpp"
+#include "posenc/heads/slots.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/key_bias.hpp"
@@ -316,9 +318,32 @@ std::uint64_t rows_of(one_case const& c) {
   return result.value();
 }
 
+std::uint64_t ring_of(one_case const& c) {
+  auto const all = frequencies_of_case::list<std::size_t>([&, text = c.text("ring")]() mutable {
+    return std::ranges::replace(text, ':', ','), text;
+  }());
+  hash result;
+  result.add(ring_slots(all.at(0), all.at(1), all.at(2)));
+  return result.value();
+}
+
+template <class Stored>
+std::uint64_t bounds_of(one_case const& c) {
+  source<Stored> stored;
+  auto const keys = stored.make(c, c.size("tokens", 37), c.size("dim", 32), 2);
+  auto const page = c.size("bounds", 1), pages = page == 0 ? 0 : (keys.tokens() + page - 1) / page;
+  std::vector<arithmetic_t<typename decltype(keys)::element_type>> bounds(pages * keys.heads() * 2 *
+                                                                          keys.head_dim());
+  page_bounds(keys, page, bounds);
+  hash result;
+  result.add(bounds);
+  return result.value();
+}
+
 /// With the encoding that a case asks for.
 template <class Number, class Stored>
 std::uint64_t with_rules(one_case const& c) {
+  if (!c.text("bounds").empty()) return bounds_of<Stored>(c);
   auto const go = [&](auto const& encoding) { return run<Number, Stored>(c, encoding); };
   if constexpr (std::is_same_v<Number, float> && std::is_same_v<Stored, float>) {
     auto const slopes = of_heads(c, "slopes", 6, [](double x) { return std::abs(x) / 4; }),
@@ -371,6 +396,7 @@ std::uint64_t with_rules(one_case const& c) {
 
 std::uint64_t of(one_case const& c) {
   if (c.is("rows")) return rows_of(c);
+  if (c.is("ring")) return ring_of(c);
   auto const type = c.text("type", "f32"), keys = c.text("keys", "f32");
   if (type == "f64") return with_rules<double, double>(c);
   if (type == "f16" && keys == "bf16") return with_rules<half, bfloat16>(c);
