@@ -611,11 +611,12 @@ posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, 
  * of workers nor the batch changes a bit. Sequences are all of doubles, or none is; their fields
  * `memory` are not read. Call the barrier between the step that writes the cache and this call.
  * Outputs are whole when all workers have returned: call the barrier once more before they are
- * read. Each worker calls the barrier three times, or once if there is an error. If one worker's
- * arguments are invalid, all workers return an error and no output is written: that worker has its
- * sentence, and the others say that workers must have equal arguments. (Fields are compared, and
- * pointers by their address. If only one worker has no barrier, the others wait for it.) Not
- * checked: the outputs of one sequence must not overlap memory that another one reads or writes. */
+ * read. All workers call the barrier equally often: three times, or once or twice if there is an
+ * error. If one worker's arguments are invalid, all workers return an error and no output is
+ * written: that worker has its sentence, and the others say that workers must have equal arguments.
+ * (Workers compare all numbers that decide the work, and the addresses of heads. If only one worker
+ * has no barrier, the others wait for it.) Not checked: the outputs of one sequence must not
+ * overlap memory that another one reads or writes. */
 posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
                                  posenc1_worker const* worker);
 

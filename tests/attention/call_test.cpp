@@ -26,8 +26,7 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "rejects.hpp"
 
-namespace {
-namespace of_calls {
+namespace { namespace of_calls {
 
 using namespace posenc;
 
@@ -306,7 +305,7 @@ TEST(attention_workers, that_differ_in_one_number_are_told_so) {
     for (auto const& error : errors)
       EXPECT_EQ(error,
                 "posenc: attend: workers must be 2, with different indices and equal "
-                "arguments, got others")
+                "arguments without an error, got others")
           << what;
     EXPECT_EQ(s.outputs, before) << what;
   };
@@ -353,10 +352,11 @@ TEST(attention_workers, have_parts_of_the_memory_that_do_not_overlap) {
       auto const hash = shared.hash_of_arguments();
       for (std::size_t i = 0; i < workers; ++i) shared.mark(i, hash);
       shared.begin();
-      EXPECT_TRUE(shared.all_agree_on(hash));
+      EXPECT_NO_THROW(shared.require_agreement(first, hash));
       shared.work(first);
       for (std::size_t i = 0; i < workers; ++i) shared.work(i);
-      EXPECT_TRUE(shared.all_agree_on(hash)) << workers << " workers, of whom one wrote a mark";
+      EXPECT_NO_THROW(shared.require_agreement(first, hash))
+          << workers << " workers, of whom one wrote a mark";
       for (std::size_t i = 0; i < workers; ++i) shared.unmark(i);
       for (std::size_t i = 0; i < workers; ++i) shared.add_ranges(i, workers);
       for (auto const* s : {&ranges, &panels})

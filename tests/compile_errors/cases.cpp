@@ -81,6 +81,75 @@ struct wrong {
 void use() { scheme{wrong{}}; }
 #endif
 
+// posenc: kv_heads must be: std::size_t kv_heads() const
+#ifdef case_kv_heads_of_int
+struct wrong {
+  double inverse_temperature(row_statistics const&) const { return 2; }
+  int kv_heads() const { return 2; }
+};
+void use() { scheme{wrong{}}; }
+#endif
+
+// posenc: require_heads must be: void require_heads(char const* function, std::size_t count) const
+#ifdef case_require_heads_without_function
+struct wrong {
+  double inverse_temperature(row_statistics const&) const { return 2; }
+  void require_heads(std::size_t) const {}
+};
+void use() { scheme{wrong{}}; }
+#endif
+
+// posenc: changes_temperature must be: bool changes_temperature() const, beside
+// inverse_temperature
+#ifdef case_changes_temperature_not_const
+struct wrong {
+  double inverse_temperature(row_statistics const&) const { return 2; }
+  bool changes_temperature() { return false; }
+};
+void use() { scheme{wrong{}}; }
+#elif defined case_changes_temperature_without_it
+struct wrong {
+  double sink(std::size_t) const { return 2; }
+  bool changes_temperature() const { return false; }
+};
+void use() { scheme{wrong{}}; }
+#endif
+
+// posenc: asked must be: auto const& asked() const, which returns what has sees and scale
+#ifdef case_asked_without_scale
+struct wrong {
+  double inverse_temperature(row_statistics const&) const { return 2; }
+  struct answers {
+    int sees;
+  };
+  answers asked() const { return {}; }
+};
+void use() { scheme{wrong{}}; }
+#endif
+
+// posenc: hash must be: std::uint64_t hash() const
+#ifdef case_hash_of_int
+struct wrong {
+  double inverse_temperature(row_statistics const&) const { return 2; }
+  int hash() const { return 2; }
+};
+void use() { scheme{wrong{}}; }
+#endif
+
+// posenc: check, beside asked, must be: void check(char const* function, heads_shape const&
+// queries, heads_shape const& keys) const
+#ifdef case_check_of_nothing
+struct wrong {
+  struct answers {
+    int sees, scale;
+  };
+  double inverse_temperature(row_statistics const&) const { return 2; }
+  answers asked() const { return {}; }
+  void check() const {}
+};
+void use() { scheme{wrong{}}; }
+#endif
+
 // posenc: embed must be: void embed(heads_view<T> x, positions_view positions) const, for T =
 // float and T = double
 #ifdef case_embed_of_floats
@@ -454,6 +523,10 @@ struct right {
   float inverse_temperature(row_statistics) const { return 1; }
   int sink(std::size_t) const { return 0; }
   std::size_t heads() const { return 1; }
+  std::size_t kv_heads() const { return 1; }
+  std::uint64_t hash() const noexcept { return 1; }
+  bool changes_temperature() const { return true; }
+  static void check(int) {}  // of its own
   template <class T>
   void backward_scores(score_row<T const> const&, std::span<T>, std::span<T>) const {}
 };

@@ -9,8 +9,7 @@
 #include "posenc/encoding/detail/encoding_check.hpp"
 #include "site_2.hpp"
 
-namespace of_sites {
-namespace {
+namespace of_sites { namespace {
 
 using posenc::acts_nowhere;
 using posenc::acts_on_embeddings;
@@ -235,6 +234,7 @@ struct every_name {
   int embed, prepare, bias, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink,
       heads;
   int backward_queries, backward_keys, backward_scores, is_bias, is_pointwise;
+  int kv_heads, require_heads, changes_temperature, asked, check, hash;
 };
 
 TEST(encoding_check, tells_the_names_apart) {
@@ -246,11 +246,17 @@ TEST(encoding_check, tells_the_names_apart) {
   static_assert(has_backward_queries<every_name> && has_backward_keys<every_name>);
   static_assert(has_backward_scores<every_name> && has_is_bias<every_name> &&
                 has_is_pointwise<every_name>);
+  static_assert(has_kv_heads<every_name> && has_require_heads<every_name> &&
+                has_changes_temperature<every_name> && has_asked<every_name> &&
+                has_check<every_name> && posenc::detail::has_hash<every_name>);
   static_assert(!has_prepare<by_one> && !has_bias<by_one> && !has_encode_queries<by_one> &&
                 !has_encode_keys<by_one> && !has_adjust_scores<by_one> && !has_sink<by_one>);
   static_assert(!has_inverse_temperature<by_one> && !has_heads<by_one> && !has_is_bias<by_one>);
   static_assert(!has_backward_queries<by_one> && !has_backward_keys<by_one> &&
                 !has_backward_scores<by_one>);
+  static_assert(!has_kv_heads<by_one> && !has_require_heads<by_one> &&
+                !has_changes_temperature<by_one> && !has_asked<by_one> && !has_check<by_one> &&
+                !posenc::detail::has_hash<by_one>);
 }
 
 // In other words than the library's, and all of them right.

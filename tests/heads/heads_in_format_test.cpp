@@ -18,8 +18,7 @@
 #include "posenc/cache/q4_0.hpp"
 #include "rejects.hpp"
 
-namespace of_heads_in_format {
-namespace {
+namespace of_heads_in_format { namespace {
 
 using posenc::deepseek_v4;
 using posenc::heads_view;
@@ -259,11 +258,11 @@ TEST(heads_in_format, tells_slots_that_are_written_twice) {
   auto const again = [&](slots const& some) {
     return message_of([&] {
       posenc::detail::require_each_slot_once(
-          heads_view(u8_per_head{}, memory.data(), three_pages, some).slots());
+          heads_view(u8_per_head{}, memory.data(), three_pages, some).slots(), "rotate");
     });
   };
   auto const slot = [](int of, int token) {
-    return "posenc: heads_view: a slot must be written once, got slot " + std::to_string(of) +
+    return "posenc: rotate: a slot must be written once, got slot " + std::to_string(of) +
            " again for token " + std::to_string(token);
   };
   EXPECT_EQ(again({5, 5}), slot(5, 1));

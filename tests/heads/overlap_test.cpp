@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -145,7 +146,7 @@ TEST(may_overlap, says_exactly_whether_pages_share_bytes) {
       return heads_view<float const, in_pages>(data, {p, tokens, h, d}, {page, token, head}, none);
     };
     auto const marks = [&](std::ptrdiff_t first, std::size_t h, std::size_t d, std::size_t p) {
-      std::array<bool, 2048> mark{};
+      std::bitset<2048> mark;
       for (std::size_t k = 0; k < p * tokens * h * d; ++k) {
         auto const at = [&](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
         auto const place = first + at(k % d) + at(k / d % h) * head +
@@ -160,9 +161,7 @@ TEST(may_overlap, says_exactly_whether_pages_share_bytes) {
                  y = of(middle + offset, other_heads, other_dim, other_pages);
       auto const a = marks(0, heads, dim, pages),
                  b = marks(offset, other_heads, other_dim, other_pages);
-      bool share = false;
-      for (std::size_t k = 0; k < a.size(); ++k) share = share || (a[k] && b[k]);
-      bool const may = may_overlap(x, y);
+      bool const share = (a & b).any(), may = may_overlap(x, y);
       ASSERT_EQ(may, share) << "strides " << page << ' ' << token << ' ' << head << " at "
                             << offset;
       ASSERT_EQ(may, may_overlap(y, x));

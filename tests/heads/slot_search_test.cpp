@@ -95,8 +95,8 @@ TEST(require_each_slot_once, finds_one_that_comes_twice_wherever_it_is) {
           auto const gap = random() % tokens;
           if (gap != from && gap != to) twice[gap] = -1 - static_cast<std::int64_t>(random() % 9);
         }
-        ASSERT_EQ(message_of([&] { require_each_slot_once(twice); }),
-                  "posenc: heads_view: a slot must be written once, got slot " +
+        ASSERT_EQ(message_of([&] { require_each_slot_once(twice, "rotate"); }),
+                  "posenc: rotate: a slot must be written once, got slot " +
                       std::to_string(twice[to]) + " again for token " +
                       std::to_string(std::max(from, to)))
             << tokens << ", case " << i;

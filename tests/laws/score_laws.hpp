@@ -29,7 +29,7 @@ template <class T, posenc::acts_on_scores E>
 std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head,
                         std::int64_t query_position,
                         std::vector<std::int64_t> const& key_positions) {
-  auto const query = numbers::random<T>(head_dim, 5);
+  static auto const query = numbers::random<T>(head_dim, 5);
   posenc::adjust_scores(encoding,
                         posenc::score_row<T>{scores, head, query_position, key_positions, query});
   return scores;

@@ -183,11 +183,10 @@ TEST(rope, the_kernel_is_not_monotone) {
   }
 }
 
-/// <R_r q, k> for every distance r of the context.
+/// R_r q for every distance r of the context.
 template <class Layout>
-std::vector<double> scores_over_the_context(rope<Layout> const& encoding,
-                                            std::vector<double> const& q,
-                                            std::vector<double> const& k) {
+std::vector<double> queries_of_the_context(rope<Layout> const& encoding,
+                                           std::vector<double> const& q) {
   std::vector<std::int64_t> positions(golden::prop31_context);
   std::vector<double> queries;
   for (std::size_t r = 0; r < positions.size(); ++r) {
@@ -195,12 +194,17 @@ std::vector<double> scores_over_the_context(rope<Layout> const& encoding,
     queries.insert(queries.end(), q.begin(), q.end());
   }
   site_2::encode_queries(encoding, numbers::view(queries, positions.size(), q.size()), positions);
+  return queries;
+}
+
+/// <R_r q, k> of each of them.
+std::vector<double> scores_over_the_context(std::vector<double> const& queries,
+                                            std::vector<double> const& k) {
   std::vector<double> scores;
-  for (std::size_t r = 0; r < positions.size(); ++r) {
+  for (auto const* q = queries.data(); q != queries.data() + queries.size(); q += k.size()) {
     long double product = 0;
-    for (std::size_t i = 0; i < q.size(); ++i)
-      product +=
-          static_cast<long double>(queries[r * q.size() + i]) * static_cast<long double>(k[i]);
+    for (std::size_t i = 0; i < k.size(); ++i)
+      product += static_cast<long double>(q[i]) * static_cast<long double>(k[i]);
     scores.push_back(static_cast<double>(product));
   }
   return scores;
@@ -218,11 +222,12 @@ void expect_a_key_for_every_distance(double runner_up) {
   auto const tolerance =
       dim * (2 * std::sqrt(2.0) * tolerance::of_rotated<double>(1, 1, std::sqrt(2.0)) +
              tolerance::of_angle(context, 1));
+  auto const queries = queries_of_the_context(encoding, q);
   for (auto const distance : golden::prop31_distances) {
     auto k = q;
     site_2::encode_keys(encoding, numbers::view(k, 1, q.size()),
                         std::vector{static_cast<std::int64_t>(distance)});
-    auto scores = scores_over_the_context(encoding, q, k);
+    auto scores = scores_over_the_context(queries, k);
     auto const best = std::ranges::max_element(scores);
     EXPECT_EQ(static_cast<std::size_t>(best - scores.begin()), distance);
     EXPECT_NEAR(*best, golden::prop31_peak, tolerance) << "distance " << distance;

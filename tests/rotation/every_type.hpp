@@ -1,6 +1,6 @@
 #pragma once
 
-/// Every type that numbers are stored in, posenc's own and others', and both layouts.
+/// Every type that numbers are stored in, posenc's own and others'.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/own_storage.hpp"
 #include "numbers.hpp"
-#include "posenc/rotation/layout.hpp"
+#include "posenc/heads/storage.hpp"
 
 /// Calls `test` for each type that is stored in 16 bits.
 template <class Test>
@@ -30,19 +30,4 @@ template <class Test>
 void in_every_type(Test&& test) {
   numbers::in_float_and_double(test);
   in_every_16_bit_type(test);
-}
-
-/// Calls `test` for each type with each layout.
-template <class Test>
-void in_every_type_and_layout(Test&& test) {
-  in_every_type([&]<class T>() {
-    {
-      SCOPED_TRACE("halves");
-      test.template operator()<T, posenc::halves>();
-    }
-    {
-      SCOPED_TRACE("interleaved");
-      test.template operator()<T, posenc::interleaved>();
-    }
-  });
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
+#include "rotation/either_layout.hpp"
 #include "rotation/every_type.hpp"
 #include "rotation/placed_heads.hpp"
 
@@ -57,8 +59,17 @@ std::vector<frequencies> rules() {
   return result;
 }
 
-template <class From, class To, class S, class T>
-testing::AssertionResult carries_elsewhere(frequencies const& f, std::size_t rest, arrangement from,
+/// A rotation from one place to another, in two layouts; so that its test is compiled once for all.
+template <class S, class T>
+struct rotation_elsewhere {
+  either_layout from, to;
+  void (*rotate)(posenc::heads_view<S> const&, posenc::heads_view<T> const&,
+                 cos_sin_rows<arithmetic_t<T>> const&, rotary_block);
+};
+
+template <class S, class T>
+testing::AssertionResult carries_elsewhere(rotation_elsewhere<S, T> const& elsewhere,
+                                           frequencies const& f, std::size_t rest, arrangement from,
                                            arrangement to, std::size_t misaligned) {
   auto const head_dim = f.rotary_dim() + rest;
   placed_heads<S> source({2, 3, head_dim}, from, misaligned, 1);
@@ -67,27 +78,34 @@ testing::AssertionResult carries_elsewhere(frequencies const& f, std::size_t res
        {rotary_block::first(), rotary_block::last(), rotary_block::from(rest / 2)}) {
     auto const read = source.memory;
     auto const before = target.memory;
-    rotate<From, To>(source.view(), target.view(), cos_sin_rows<arithmetic_t<T>>(f, two_positions),
+    elsewhere.rotate(source.view(), target.view(), cos_sin_rows<arithmetic_t<T>>(f, two_positions),
                      block);
     if (auto const same = numbers::same_bits(source.memory, read); !same)
       return testing::AssertionFailure() << "the source changed: " << same.message();
-    if (auto const right = are_treated<From, To>(source, target, before, two_positions, {f, block});
+    if (auto const right = are_treated(elsewhere.from, elsewhere.to, source, target, before,
+                                       two_positions, {f, block});
         !right)
       return right;
   }
   return testing::AssertionSuccess();
 }
 
-template <class From, class To, class S, class T>
-void expect_carries_elsewhere() {
+template <class S, class T>
+void expect_carries(rotation_elsewhere<S, T> const& elsewhere) {
   std::size_t i = 0;
   for (auto const& f : rules())
     for (std::size_t const rest : {0u, 5u, 37u}) {
       auto const from = arrangements[i % 4], to = arrangements[i / 4 % 4];
-      ASSERT_TRUE((carries_elsewhere<From, To, S, T>(f, rest, from, to, i % 16)))
-          << "rule and rest " << i;
+      ASSERT_TRUE(carries_elsewhere(elsewhere, f, rest, from, to, i % 16)) << "rule and rest " << i;
       i += 7;
     }
+}
+
+template <class From, class To, class S, class T>
+void expect_carries_elsewhere() {
+  expect_carries<S, T>({number_of(From()), number_of(To()),
+                        [](auto const& source, auto const& target, auto const& rows,
+                           rotary_block block) { rotate<From, To>(source, target, rows, block); }});
 }
 
 // Each pair of types is a kernel of its own, so each is compiled in one layout; every type is read
@@ -148,10 +166,14 @@ TEST(rotate, goes_elsewhere_with_the_bits_that_it_has_in_place) {
   });
 }
 
-// The same tokens, all at once (more than the cache holds) and one by one.
-template <class From, class To, class S, class T>
-void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::size_t rotary_dim,
-                                  auto&& treated) {
+// The same tokens, all at once (more than the cache holds) and one by one. in_place may be null.
+template <class S, class T>
+void expect_prefill_equals_decode(
+    std::size_t heads, std::size_t head_dim, std::size_t rotary_dim,
+    std::function<void(posenc::heads_view<S const>, posenc::heads_view<T>,
+                       posenc::cos_sin_view<arithmetic_t<T>>)> const& go,
+    std::function<void(posenc::heads_view<S>, posenc::cos_sin_view<arithmetic_t<T>>)> const&
+        in_place) {
   auto const least = std::size_t{1} << 20;  // bytes
   auto const tokens = least / (heads * rotary_dim * sizeof(S)) + 2;
   std::vector<std::int64_t> positions(tokens);
@@ -160,25 +182,37 @@ void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::
   auto const source = numbers::random<S>(tokens * heads * head_dim);
   std::vector<T> whole(source.size()), by_tokens(source.size()), by_heads(source.size());
   posenc::heads_shape const shape{tokens, heads, head_dim};
-  auto const go = [&](posenc::heads_view<S const> const& from, posenc::heads_view<T> const& to,
-                      auto const& some) {
-    posenc::rotate(some, treated(rotated<From, To>(from, to)));
-  };
   posenc::heads_view const from(source.data(), shape);
-  go(from, {whole.data(), shape}, rows);
+  go(from, {whole.data(), shape}, rows.view());
   posenc::heads_view const to(by_tokens.data(), shape);
   for (std::size_t t = 0; t < tokens; ++t)
     go(from.slice_tokens(t, 1), to.slice_tokens(t, 1), rows.slice_tokens(t, 1));
   EXPECT_TRUE(numbers::same_bits(by_tokens, whole));
   posenc::heads_view const to_heads(by_heads.data(), shape);
-  go(from.slice_heads(0, 2), to_heads.slice_heads(0, 2), rows),
-      go(from.slice_heads(2, heads - 2), to_heads.slice_heads(2, heads - 2), rows);
+  go(from.slice_heads(0, 2), to_heads.slice_heads(0, 2), rows.view()),
+      go(from.slice_heads(2, heads - 2), to_heads.slice_heads(2, heads - 2), rows.view());
   EXPECT_TRUE(numbers::same_bits(by_heads, whole));
-  if constexpr (std::same_as<From, To> && std::same_as<S, T>) {
-    auto in_place = source;
-    posenc::rotate(rows, treated(rotated<From>(posenc::heads_view(in_place.data(), shape))));
-    EXPECT_TRUE(numbers::same_bits(in_place, whole));
+  if constexpr (std::same_as<S, T>) {
+    if (in_place == nullptr) return;
+    auto changed = source;
+    in_place({changed.data(), shape}, rows.view());
+    EXPECT_TRUE(numbers::same_bits(changed, whole));
   }
+}
+template <class From, class To, class S, class T>
+void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::size_t rotary_dim,
+                                  auto const& treated) {
+  std::function<void(posenc::heads_view<S>, posenc::cos_sin_view<arithmetic_t<T>>)> in_place;
+  if constexpr (std::same_as<From, To> && std::same_as<S, T>)
+    in_place = [&](auto const& x, auto const& rows) {
+      posenc::rotate(rows, treated(rotated<From>(x)));
+    };
+  expect_prefill_equals_decode<S, T>(
+      heads, head_dim, rotary_dim,
+      [&](auto const& from, auto const& to, auto const& rows) {
+        posenc::rotate(rows, treated(rotated<From, To>(from, to)));
+      },
+      in_place);
 }
 
 // One column of pairs, and several, with a tail.

@@ -103,9 +103,10 @@ void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* c
 }
 
 // Guarded heads get the same bits as heads with room around everything.
-template <class From, class To, class S, class T>
-void expect_keeps_to_its_bytes(bool in_place, bool normed) {
-  using real = arithmetic_t<T>;
+template <class S, class T, class Real = arithmetic_t<T>>
+void expect_keeps_to_its_bytes(void (*rotate)(rotary_case const&, S*, T*, Real const*, Real const*),
+                               bool in_place, bool normed) {
+  using real = Real;
   static guarded_buffer sources, targets, rows, weights;
   ASSERT_TRUE(sources.is_open() && targets.is_open() && rows.is_open() && weights.is_open());
   for (auto const& c : rotary_cases(sizeof(S))) {
@@ -130,8 +131,8 @@ void expect_keeps_to_its_bytes(bool in_place, bool normed) {
       auto* const to = put(targets, target, roomy_target);
       auto* from = put(sources, source, roomy_source);
       if constexpr (std::is_same_v<S, T>) from = in_place ? to : from;
-      rotate<From, To>(c, from, to, put(rows, cos_sin, roomy_cos_sin),
-                       normed ? put(weights, weight, roomy_weight) : nullptr);
+      rotate(c, from, to, put(rows, cos_sin, roomy_cos_sin),
+             normed ? put(weights, weight, roomy_weight) : nullptr);
       if (is_roomy) {
         expected = numbers_at(to, count);
         continue;
@@ -150,8 +151,8 @@ TEST(memory, of_others_is_not_touched_in_place_or_elsewhere) {
       for (bool const normed : {false, true}) {
         SCOPED_TRACE(testing::Message()
                      << (in_place ? "in place" : "elsewhere") << (normed ? ", normed" : ""));
-        expect_keeps_to_its_bytes<halves, halves, T, T>(in_place, normed);
-        expect_keeps_to_its_bytes<interleaved, interleaved, T, T>(in_place, normed);
+        expect_keeps_to_its_bytes(rotate<halves, halves, T, T>, in_place, normed);
+        expect_keeps_to_its_bytes(rotate<interleaved, interleaved, T, T>, in_place, normed);
       }
     }
   });
@@ -159,18 +160,18 @@ TEST(memory, of_others_is_not_touched_in_place_or_elsewhere) {
 
 TEST(memory, of_others_is_not_touched_in_another_layout) {
   for (bool const normed : {false, true}) {
-    expect_keeps_to_its_bytes<halves, interleaved, float, float>(false, normed);
-    expect_keeps_to_its_bytes<interleaved, halves, float, float>(false, normed);
-    expect_keeps_to_its_bytes<halves, interleaved, bfloat16, bfloat16>(false, normed);
-    expect_keeps_to_its_bytes<interleaved, halves, bfloat16, bfloat16>(false, normed);
+    expect_keeps_to_its_bytes(rotate<halves, interleaved, float, float>, false, normed);
+    expect_keeps_to_its_bytes(rotate<interleaved, halves, float, float>, false, normed);
+    expect_keeps_to_its_bytes(rotate<halves, interleaved, bfloat16, bfloat16>, false, normed);
+    expect_keeps_to_its_bytes(rotate<interleaved, halves, bfloat16, bfloat16>, false, normed);
   }
 }
 
 TEST(memory, of_others_is_not_touched_in_another_type) {
   for (bool const normed : {false, true}) {
-    expect_keeps_to_its_bytes<halves, halves, float, bfloat16>(false, normed);
-    expect_keeps_to_its_bytes<interleaved, interleaved, bfloat16, half>(false, normed);
-    expect_keeps_to_its_bytes<halves, interleaved, half, float>(false, normed);
+    expect_keeps_to_its_bytes(rotate<halves, halves, float, bfloat16>, false, normed);
+    expect_keeps_to_its_bytes(rotate<interleaved, interleaved, bfloat16, half>, false, normed);
+    expect_keeps_to_its_bytes(rotate<halves, interleaved, half, float>, false, normed);
   }
 }
 

@@ -72,7 +72,7 @@ testing::AssertionResult treats_elsewhere(treatment const& t, std::size_t heads,
   rotate_treated(rows, rotated<From, To>(source.view(), target.view()), t, weight);
   if (auto const same = numbers::same_bits(source.memory, read); !same)
     return testing::AssertionFailure() << "the source: " << same.message();
-  return are_treated<From, To>(source, target, before, two_positions, t);
+  return are_treated(number_of(From()), number_of(To()), source, target, before, two_positions, t);
 }
 
 template <class Layout, class T>
@@ -83,7 +83,8 @@ testing::AssertionResult treats_in_place(treatment const& t, std::size_t heads,
   auto const weight = weights_of<arithmetic_t<T>>(t);
   cos_sin_rows<arithmetic_t<T>> const rows(of_doubles(t.f), two_positions);
   rotate_treated(rows, rotated<Layout>(x.view()), t, weight);
-  return are_treated<Layout, Layout>(source, x, source.memory, two_positions, t);
+  return are_treated(number_of(Layout()), number_of(Layout()), source, x, source.memory,
+                     two_positions, t);
 }
 
 frequencies with_some_pairs_standing(std::size_t pairs, double factor = 1) {
@@ -132,7 +133,8 @@ TEST(rotation, elsewhere_without_norm_or_scale_copies_the_dims_that_it_does_not_
     auto const before = target.memory;
     rotate(cos_sin_rows<arithmetic_t<T>>(t.f, two_positions),
            rotated<Layout>(source.view(), target.view()).block(t.block));
-    EXPECT_TRUE((are_treated<Layout, Layout>(source, target, before, two_positions, t)));
+    EXPECT_TRUE(are_treated(number_of(Layout()), number_of(Layout()), source, target, before,
+                            two_positions, t));
   });
 }
 

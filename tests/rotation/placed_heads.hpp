@@ -19,6 +19,7 @@
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
+#include "rotation/either_layout.hpp"
 #include "tolerance.hpp"
 
 /// Where the heads of a token, and the tokens, are.
@@ -89,13 +90,11 @@ struct treatment {
 /// Whether the heads of `target` are those of `source` after the treatment `t`, each number within
 /// its tolerance of the oracle; whether numbers that are only copied have their bits, or are
 /// rounded once; and whether the rest of the target is as `before`.
-template <class From, class To, class S, class T>
-testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> target,
-                                     std::vector<T> const& before,
+template <class S, class T>
+testing::AssertionResult are_treated(either_layout from, either_layout to, placed_heads<S> source,
+                                     placed_heads<T> target, std::vector<T> const& before,
                                      std::vector<std::int64_t> const& positions,
                                      treatment const& t) {
-  auto const pairing =
-      std::same_as<From, posenc::halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
   auto const shape = target.view().shape();
   auto const pairs = t.f.pairs(), first_dim = t.block.first_dim(shape.head_dim, 2 * pairs);
   auto const factor = t.f.attention_factor();
@@ -118,44 +117,45 @@ testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> tar
         gain_error = tolerance::of_gain<T>(shape.head_dim);
       }
       auto rotated = x;
-      oracle::rotate(rotated, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing,
-                     first_dim, factor);
+      oracle::rotate(rotated, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]),
+                     pairing_of(from), first_dim, factor);
 
       testing::AssertionResult result = testing::AssertionSuccess();
-      auto const check = [&](std::size_t to, std::size_t from, std::size_t other, bool turns) {
-        auto const at = target.at(token, head, to);
+      auto const check = [&](std::size_t dim, std::size_t at_source, std::size_t other,
+                             bool turns) {
+        auto const at = target.at(token, head, dim);
         auto const got = static_cast<double>(posenc::load(target.memory[at]));
         unmoved[at] = before[at];
         if (moves_only && !turns) {
           T expected{};
           if constexpr (std::same_as<S, T>) {
-            expected = source.memory[source.at(token, head, from)];
+            expected = source.memory[source.at(token, head, at_source)];
           } else {
-            posenc::store(expected, posenc::load(source.memory[source.at(token, head, from)]));
+            posenc::store(expected, posenc::load(source.memory[source.at(token, head, at_source)]));
           }
           if (std::memcmp(&expected, &target.memory[at], sizeof(T)) == 0) return;
           result = testing::AssertionFailure()
                    << "not the bits of " << posenc::load(expected) << " but " << got;
         } else {
-          auto const expected = gain * rotated[from];
+          auto const expected = gain * rotated[at_source];
           auto const off = moves_only
-                               ? tolerance::of_rotated<T>(x[from], x[other], expected, factor)
-                               : tolerance::of_amplified<T>(x[from], turns ? x[other] : 0, expected,
-                                                            gain, gain_error, factor);
+                               ? tolerance::of_rotated<T>(x[at_source], x[other], expected, factor)
+                               : tolerance::of_amplified<T>(x[at_source], turns ? x[other] : 0,
+                                                            expected, gain, gain_error, factor);
           if (std::abs(got - expected) <= off) return;
           result = testing::AssertionFailure() << got << ", not " << expected << " but for " << off;
         }
-        result << ": token " << token << ", head " << head << ", dim " << to << " of "
+        result << ": token " << token << ", head " << head << ", dim " << dim << " of "
                << shape.head_dim;
       };
       for (std::size_t dim = 0; dim < shape.head_dim; ++dim)
         if (dim < first_dim || dim >= first_dim + 2 * pairs) check(dim, dim, dim, false);
       for (std::size_t i = 0; i < pairs; ++i) {
         bool const turns = t.f.inv_freq()[i] != 0 || factor != 1;
-        auto const from_x = first_dim + From::x_index(i, pairs),
-                   from_y = first_dim + From::y_index(i, pairs);
-        check(first_dim + To::x_index(i, pairs), from_x, from_y, turns);
-        check(first_dim + To::y_index(i, pairs), from_y, from_x, turns);
+        auto const from_x = first_dim + x_index(from, i, pairs),
+                   from_y = first_dim + y_index(from, i, pairs);
+        check(first_dim + x_index(to, i, pairs), from_x, from_y, turns);
+        check(first_dim + y_index(to, i, pairs), from_y, from_x, turns);
       }
       if (!result) return result;
     }

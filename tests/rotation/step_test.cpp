@@ -414,7 +414,7 @@ TEST(step, refuses_bad_input_and_changes_nothing) {
   refuses(shape + std::string("5 x 2 of 64"), rows,
           rotated<halves>(keys, both{elsewhere, cache.slice_heads(1, 2)}));
   slots const twice{6, 7, 6, 0, 9};
-  refuses("posenc: heads_view: a slot must be written once, got slot 6 again for token 2", rows,
+  refuses("posenc: rotate: a slot must be written once, got slot 6 again for token 2", rows,
           unrotated(keys, heads_view(u8_per_head{}, memory.data(), s.pages(), twice)));
   refuses(
       "posenc: rotary_block: the rotary block must lie within the head, got dims 2 to 66 of "

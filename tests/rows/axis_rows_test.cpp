@@ -162,8 +162,10 @@ void expect_pairs_of_each_axis(std::vector<std::vector<P>> const& positions) {
     auto const f = geometric(2 * pairs, 1e4);
     auto const axes = scattered(pairs, positions.size());
     auto const rows = axis_rows<Real>(f, axes, axis_positions<P>(positions));
+    std::vector<cos_sin_rows<Real>> of_axes;
+    for (auto const& on_axis : positions) of_axes.emplace_back(f, on_axis);
     for (std::size_t i = 0; i < pairs; ++i) {
-      cos_sin_rows<Real> const alone(f, positions[axes.axis(i)]);
+      auto const& alone = of_axes[axes.axis(i)];
       for (std::size_t token = 0; token < rows.tokens(); ++token) {
 #if defined(__FAST_MATH__)
         auto const bound =

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -60,20 +61,22 @@ oracle::wide product(std::span<double const> q, std::span<float const> b, freque
   return sum;
 }
 
-/// What a sum is off by: of the largest that it could be, the roundings of a and b, of cosines and
-/// of a sum of `dims` products, each twice for the halves of a block; and of the phase.
+/// What a score at a position is off by: of the largest that it could be, the roundings of a and b,
+/// of cosines and of a sum of `dims` products, each twice for the halves of a block; and of the
+/// phase.
 template <class T>
-double tolerance_of(std::span<double const> q, std::span<float const> b, double factor,
-                    double score, double position) {
+auto tolerance_of(std::span<double const> q, std::span<float const> b, double factor) {
   double most = 0;
   for (std::size_t i = 0; i < q.size(); ++i)
     for (std::size_t j = 0; j < b.size(); ++j)
       if (i == j || i % (q.size() / 2) == j % (q.size() / 2) || i / 2 == j / 2)
         most += std::abs(q[i] * static_cast<double>(b[j])) * factor;
   auto const roundings = static_cast<double>(q.size()) + 8;
-  return most * (roundings * tolerance::unit_roundoff<T>() + 4 * tolerance::of_cosine<T>() +
-                 tolerance::of_phase(position)) +
-         (std::abs(score) + most) * 2 * tolerance::unit_roundoff<T>();
+  return [most, roundings](double score, double position) {
+    return most * (roundings * tolerance::unit_roundoff<T>() + 4 * tolerance::of_cosine<T>() +
+                   tolerance::of_phase(position)) +
+           (std::abs(score) + most) * 2 * tolerance::unit_roundoff<T>();
+  };
 }
 
 std::vector<std::int64_t> counted(std::int64_t first, std::size_t count) {
@@ -90,6 +93,7 @@ void is_right(frequencies const& f, std::size_t head_dim, rotary_block block,
   key_bias<Layout> const e(b, kv_heads, heads, f, block);
   auto const query = numbers::random<T>(head_dim, 9);
   auto const scores = numbers::random<T>(keys.size(), 10);
+  std::array<std::vector<double>, kv_heads> of_kv_heads;  // the products of each
   for (std::size_t const head : {0u, 1u, 4u, 5u}) {
     auto actual = scores;
     posenc::adjust_scores(
@@ -98,15 +102,17 @@ void is_right(frequencies const& f, std::size_t head_dim, rotary_block block,
             .scores = actual, .head = head, .key_positions = keys, .query = query, .scale = 0.25});
     auto const of_head = std::span(b).subspan(head / 3 * head_dim, head_dim);
     auto const q = numbers::exact(query);
-    for (std::size_t s = 0; s < keys.size(); ++s) {
+    auto const tolerance = tolerance_of<T>(q, of_head, f.attention_factor());
+    auto& products = of_kv_heads[head / 3];
+    for (std::size_t s = products.size(); s < keys.size(); ++s) {
       auto const at = static_cast<oracle::wide>(keys[s]);
-      auto const expected =
-          static_cast<double>(scores[s]) +
-          0.25 * static_cast<double>(product<Layout>(
-                     q, of_head, f, block.first_dim(head_dim, f.rotary_dim()), &at, nullptr));
-      ASSERT_NEAR(
-          static_cast<double>(actual[s]), expected,
-          tolerance_of<T>(q, of_head, f.attention_factor(), expected, static_cast<double>(keys[s])))
+      products.push_back(static_cast<double>(
+          product<Layout>(q, of_head, f, block.first_dim(head_dim, f.rotary_dim()), &at, nullptr)));
+    }
+    for (std::size_t s = 0; s < keys.size(); ++s) {
+      auto const expected = static_cast<double>(scores[s]) + 0.25 * products[s];
+      ASSERT_NEAR(static_cast<double>(actual[s]), expected,
+                  tolerance(expected, static_cast<double>(keys[s])))
           << "head " << head << ", key " << s << " at " << keys[s];
     }
   }
@@ -142,11 +148,11 @@ TEST(key_bias, of_one_dim_alone_counts) {
       b[dim] = i % 2 == 0 ? -1 : 1;
       auto const actual = rows::adjusted(key_bias<Layout>(b, 1, 1, f, rotary_block::from(3)),
                                          std::vector<double>(keys.size()), 0, 0, keys, query);
+      auto const tolerance = tolerance_of<double>(query, b, 1);
       for (std::size_t s = 0; s < keys.size(); ++s) {
         auto const at = static_cast<oracle::wide>(keys[s]);
         auto const expected = static_cast<double>(product<Layout>(query, b, f, 3, &at, nullptr));
-        EXPECT_NEAR(actual[s], expected,
-                    tolerance_of<double>(query, b, 1, expected, static_cast<double>(keys[s])))
+        EXPECT_NEAR(actual[s], expected, tolerance(expected, static_cast<double>(keys[s])))
             << "dim " << dim << ", key " << s;
         EXPECT_NE(actual[s], 0) << "dim " << dim << ", key " << s;
       }
@@ -218,7 +224,7 @@ TEST(key_bias, on_several_axes_each_pair_is_at_the_position_of_its_axis) {
                                                                     : static_cast<P>(s) + delta);
       auto const expected =
           static_cast<double>(product<halves>(numbers::exact(query), b, f, 0, at, &axes));
-      ASSERT_NEAR(actual[n], expected, tolerance_of<double>(query, b, 1, expected, 1000)) << s;
+      ASSERT_NEAR(actual[n], expected, tolerance_of<double>(query, b, 1)(expected, 1000)) << s;
     }
   };
   is_right_on(axis_position_builder<>().text(70).image(5, 9).text(3).video(3, 2, 2, 2).text(1));

@@ -138,10 +138,7 @@ void attend(worker<Barrier> const& self, Calls const& calls, std::span<std::byte
   if (fits && self.index() == 0) shared.begin();
   self.wait();
   detail::require_memory(shared.bytes(), memory.size());
-  bool const agree = shared.all_agree_on(hash);
-  if (!agree) shared.unmark(self.index());
-  detail::require(agree, "attend: workers must be ", self.count(),
-                  ", with different indices and equal arguments, got others");
+  shared.require_agreement(self.index(), hash);
   auto const failed = detail::caught([&] { shared.work(self.index()); });
   self.wait();
   shared.unmark(self.index());

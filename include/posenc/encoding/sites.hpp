@@ -145,9 +145,9 @@ concept knows_kv_heads = requires(E const& e) { { e.kv_heads() } -> std::same_as
 ///
 ///     e.require_heads(function, count)                      or (function, count, kv_count)
 template <class E>
-concept refuses_heads = requires(E const& e, std::size_t count) {
-  e.require_heads("function", count);
-};
+concept refuses_heads =
+    requires(E const& e, std::size_t count) { e.require_heads("function", count); } ||
+    requires(E const& e, std::size_t count) { e.require_heads("function", count, count); };
 
 // Backward, for training.
 

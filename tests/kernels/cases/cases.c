@@ -15,6 +15,10 @@ enum { MOST = 8, PAGE = 16 };
 
 static char line[4096], copy[4096];
 
+/* The rules of temperature by their values, from 1 on. */
+enum { MOST_RULES = 16 };
+static char rules[MOST_RULES][32];
+
 /* What follows name= in the line; or otherwise. */
 static char const* text(char const* name, char const* otherwise) {
   static char words[32][64];
@@ -275,8 +279,6 @@ static struct batch batch_of_case(void) {
         .kv_heads = size("kv_heads", 2),
         .head_dim = dim,
         .value_dim = value_dim,
-        .scale = real("scale", 0),
-        .factor = real("factor", 0),
         .sinks = is("sinks") ? of_heads("sinks", 7, 0, 0) : NULL,
         .query_tokens = queries,
         .dot_products = is("dots"),
@@ -288,12 +290,12 @@ static struct batch batch_of_case(void) {
         .mask = cells("mask", 4 + n, tokens),
         .bias = cells("bias", 5 + n, tokens),
         .slopes = is("slopes") ? of_heads("slopes", 6, 0.25, 0) : NULL,
-        .cap = real("cap", 0),
-        .tau = real("tau", 0),
         .key_bias = is("key_bias") ? key_bias(dim) : NULL,
         .profiles = {is("profiles") ? numbers(POSENC1_F32, 3 * 20, 12) : NULL,
                      is("profiles") ? 3 : 0, is("profiles") ? 20 : 0,
                      is("profiles") ? numbers(POSENC1_F32, queries * heads * 3, 13 + n) : NULL}};
+#define NUMBER(name) a->name = real(#name, 0);
+#include "numbers_of_attention.h"
     MUST_WORK(posenc1_hadamard(&a->queries, queries, heads, dim, size("hadamard", 0)));
     a->keys = source(tokens, dim, 2 + n);
     a->values = source(tokens, value_dim, 3 + n);
@@ -304,9 +306,6 @@ static struct batch batch_of_case(void) {
       for (size_t t = 0; t < tokens; ++t) at_keys[t] = (int64_t)(t * size("stretch", 1));
       a->query_positions = at_queries, a->key_positions = at_keys;
     }
-    static char const* const rules[] = {
-        "",         "log_n",       "log_n_by_position", "ssmax", "by_position",
-        "adaptive", "half_weight", "critical"};
     char temperature[64];
     snprintf(temperature, sizeof temperature, "%s", text("temperature", ""));
     char* const rest = strchr(temperature, ':');
@@ -315,7 +314,7 @@ static struct batch batch_of_case(void) {
       sscanf(rest + 1, "%lf:%lf:%lf", &a->temperature.length, &a->temperature.scale,
              &a->temperature.offset);
     }
-    for (int i = 0; i < 8; ++i)
+    for (int i = 1; i < MOST_RULES && *temperature != 0; ++i)
       if (strcmp(temperature, rules[i]) == 0) a->temperature.rule = (posenc1_temperature_rule)i;
     if (a->temperature.rule == POSENC1_SSMAX)
       a->temperature.scales = of_heads("temperature", 8, 1, 0.125);
@@ -381,11 +380,13 @@ static void disagree(struct batch const* b, int how) {
   if (how == 1) other.of[0].cap = -1;
   if (how == 2) other.of[0].query_positions = NULL, other.of[0].query_tokens += 2000;
   if (how == 8) other.count -= 1;
+  if (how == 11) other.of[0].tau += 1;
+  if (how == 12) other.of[0].outputs.data = (char*)other.of[0].outputs.data + 8;
   for (size_t i = 0; i < WORKERS; ++i) {
     all[i] =
         (struct worker_thread){b, {i, WORKERS, wait_for_all, &barrier, memory, bytes}, POSENC1_OK};
-    if ((how < 3 || how == 8) && i == 1) all[i].batch = &other;
-    if (how >= 9 && i == (size_t)how - 9) all[i].worker.count += 1;
+    if ((how < 3 || how == 8 || how > 10) && i == 1) all[i].batch = &other;
+    if ((how == 9 || how == 10) && i == (size_t)how - 9) all[i].worker.count += 1;
     if (how == 3) all[i].worker.memory_bytes = 100;
     if (how == 4 && i == 1) all[i].worker.memory = NULL;
     if (how == 5) all[i].worker.index += 1;
@@ -424,9 +425,10 @@ static void by_workers(struct batch const* b, posenc1_status wanted) {
 int main(int count, char** arguments) {
   FILE* const file = fopen(count > 1 ? arguments[1] : "attention.txt", "r");
   MUST(file != NULL);
-  while (fgets(copy, sizeof copy, file) != NULL) {
+  for (int values = 1; fgets(copy, sizeof copy, file) != NULL;) {
     copy[strcspn(copy, "\r\n")] = 0;
-    if (*copy == 0 || *copy == '#') continue;
+    if (sscanf(copy, "=temperature %31s", rules[values]) == 1) MUST(++values < MOST_RULES);
+    if (*copy == 0 || *copy == '#' || *copy == '=') continue;
     char* const error = strstr(copy, " error ");
     if (error != NULL) *error = 0;
     snprintf(line, sizeof line, "%s", copy);
@@ -464,7 +466,7 @@ int main(int count, char** arguments) {
     for (size_t i = 0; i < b.count; ++i)
       memset(b.of[i].outputs.data, 0xff, b.of[i].query_tokens * b.of[i].heads * b.of[i].value_dim);
     by_workers(&b, status);
-    for (int how = 0; status == POSENC1_OK && how < 11; ++how) disagree(&b, how);
+    for (int how = 0; status == POSENC1_OK && how < 13; ++how) disagree(&b, how);
     MUST(status != POSENC1_OK || results_of(&b) == before);
 #endif
   }

@@ -10,6 +10,8 @@
 #include <iostream>
 #include <limits>
 #include <map>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -17,26 +19,18 @@
 #include <vector>
 
 #include "posenc/attention/call.hpp"
+#include "posenc/attention/rules.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q4_0.hpp"
 #include "posenc/decode/dot_products.hpp"
-#include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/heads/page_bounds.hpp"
 #include "posenc/heads/slots.hpp"
 #include "posenc/rows/axis_rows.hpp"
-#include "posenc/score/alibi.hpp"
 #include "posenc/score/key_bias.hpp"
-#include "posenc/score/query_profiles.hpp"
-#include "posenc/score/scale_invariant.hpp"
-#include "posenc/score/soft_cap.hpp"
-#include "posenc/softmax/adaptive_temperature.hpp"
-#include "posenc/softmax/attention_sinks.hpp"
-#include "posenc/softmax/critical_temperature.hpp"
-#include "posenc/softmax/log_n.hpp"
 
 namespace {
 
@@ -58,6 +52,9 @@ struct one_case {
   }
   bool is(char const* name) const { return text(name, "0") != "0"; }
 };
+
+/// The rules of temperature, in the order of their values from 1 on.
+std::vector<std::string> temperatures;
 
 double number_at(std::size_t i, std::size_t n) {
   auto const mixed = (13 * std::uint64_t{i} + 7 * n + std::uint64_t{i} * i * (n + 2)) % 97;
@@ -132,17 +129,6 @@ struct cells {
   }
 };
 
-/// A bias before what follows it in a scheme.
-struct bias_of_cells {
-  static constexpr bool is_pointwise = true;
-  given_mask given;
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    given.apply(row.query_index, row.head,
-                {row.first_key_index, row.first_key_index + row.scores.size()}, row.scores);
-  }
-};
-
 std::vector<std::size_t> lengths_of(one_case const& c) {
   std::istringstream list(c.text("lengths"));
   std::vector<std::size_t> lengths;
@@ -196,73 +182,6 @@ struct source {
   }
 };
 
-template <class Number, class Stored, class Encoding>
-std::uint64_t run(one_case const& c, Encoding const& encoding) {
-  using real = arithmetic_t<Number>;
-  auto const queries = c.size("queries", 1), heads = c.size("heads", 4), dim = c.size("dim", 32),
-             value_dim = c.size("value_dim", 32);
-  auto const lengths = lengths_of(c);
-  using keys_type = decltype(source<Stored>().make(c, 0, 0, 0));
-  using call =
-      attention_call<heads_view<Number const>, keys_type, keys_type, heads_view<Number>, Encoding>;
-  std::vector<call> calls;
-  struct sequence {
-    std::vector<Number> q, o;
-    source<Stored> k, v;
-    cells mask;
-    std::vector<std::int64_t> of_queries, of_keys;
-    std::vector<double> sums;
-    std::vector<real> scores, weights;
-    std::vector<float> side;
-  };
-  std::vector<sequence> all(lengths.size());
-  for (std::size_t b = 0; b < all.size(); ++b) {
-    auto& s = all[b];
-    auto const tokens = lengths[b];
-    s.q = numbers<Number>(queries * heads * dim, 1 + 10 * b);
-    if (c.is("hadamard"))
-      hadamard(heads_view(s.q.data(), {queries, heads, dim}), c.size("hadamard", 0));
-    s.o.resize(queries * heads * value_dim);
-    if (!c.text("first").empty()) {
-      for (std::size_t t = 0; t < queries; ++t)
-        s.of_queries.push_back(static_cast<std::int64_t>(c.number("first")) +
-                               static_cast<std::int64_t>(t));
-      for (std::size_t t = 0; t < tokens; ++t)
-        s.of_keys.push_back(static_cast<std::int64_t>(t * c.size("stretch", 1)));
-    }
-    auto const limit = [&](char const* name) {
-      auto const n = c.size(name, 0);
-      return n == 0 ? mask::any : static_cast<std::int64_t>(n) - 1;
-    };
-    auto seen = mask::window(limit("behind"), c.is("causal") ? 0 : limit("ahead"));
-    if (c.is("chunk")) seen = seen & mask::chunked(static_cast<std::int64_t>(c.size("chunk", 0)));
-    if (!c.text("mask").empty())
-      seen = seen & mask::given(s.mask.make(c, c.text("mask"), 4 + 10 * b, tokens));
-    attention_options options{
-        .mask = seen, .query_positions = s.of_queries, .key_positions = s.of_keys};
-    s.side = numbers<float>(queries * heads * 3, 13 + 10 * b);
-    if (c.is("profiles")) options.query_side = {s.side.data(), {queries, heads, 3}};
-    if (!c.text("scale").empty()) options.scale = c.number("scale");
-    if (c.is("factor")) options.scale = c.number("factor") / std::sqrt(static_cast<double>(dim));
-    if (c.is("records")) {
-      s.sums.resize(queries * heads), s.scores.resize(queries * heads * tokens);
-      s.weights.resize(s.scores.size());
-    }
-    calls.emplace_back(heads_view<Number const>(s.q.data(), {queries, heads, dim}),
-                       s.k.make(c, tokens, dim, 2 + 10 * b),
-                       s.v.make(c, tokens, value_dim, 3 + 10 * b),
-                       heads_view<Number>(s.o.data(), {queries, heads, value_dim}), encoding,
-                       options, attention_records<real>{s.sums, s.scores, s.weights});
-  }
-  std::span const whole(std::as_const(calls));
-  std::vector<std::byte> memory(attention_bytes(whole, 1));
-  attend(worker(0, 1, [] {}), whole, memory);
-  hash result;
-  for (auto const& s : all)
-    result.add(s.o), result.add(s.sums), result.add(s.scores), result.add(s.weights);
-  return result.value();
-}
-
 /// What rotates, and the axis of each pair.
 struct frequencies_of_case {
   frequencies f;
@@ -294,6 +213,125 @@ struct frequencies_of_case {
     return result;
   }
 };
+
+/// The bias of keys that a case asks for.
+key_bias<halves> key_bias_of(one_case const& c) {
+  auto const dim = c.size("dim", 32), kv_heads = c.size("kv_heads", 2);
+  auto const of = [&](auto const&... axes_and_positions) {
+    return key_bias<halves>(numbers<float>(kv_heads * dim, 11), kv_heads, c.size("heads", 4),
+                            geometric(dim, 1e4), axes_and_positions...)
+        .of_transformed(c.size("key_bias", 0));
+  };
+  if (!c.is("axes")) return of();
+  std::vector<std::int64_t> at;
+  for (std::int64_t axis = 0; axis < 3; ++axis)
+    for (std::int64_t t = 0; t < 60; ++t)
+      at.push_back(t / 12 + (axis == 0 ? 0 : axis == 1 ? t % 12 / 4 : t % 4));
+  return of(frequencies_of_case(c).axes, axis_positions(3, at), std::int64_t{-40});
+}
+
+/// What attention is asked in a case; what its rules view.
+struct rules_of_case {
+  attention_rules rules;
+  cells mask, biases;
+  std::vector<double> slopes, sinks, scales;
+  std::vector<float> profiles, side;
+  std::optional<key_bias<halves>> bias;
+
+  /// Of sequence b, of so many tokens.
+  void make(one_case const& c, std::size_t b, std::size_t tokens) {
+    auto const queries = c.size("queries", 1), heads = c.size("heads", 4);
+    auto const limit = [&](char const* name) {
+      auto const n = c.size(name, 0);
+      return n == 0 ? mask::any : static_cast<std::int64_t>(n) - 1;
+    };
+    auto& seen = rules.sees;
+    seen = mask::window(limit("behind"), c.is("causal") ? 0 : limit("ahead"));
+    if (c.is("chunk")) seen = seen & mask::chunked(static_cast<std::int64_t>(c.size("chunk", 0)));
+    if (!c.text("mask").empty())
+      seen = seen & posenc::mask::given(mask.make(c, c.text("mask"), 4 + 10 * b, tokens));
+    if (!c.text("bias").empty()) rules.biases = biases.make(c, c.text("bias"), 5 + 10 * b, tokens);
+#define NUMBER(name) \
+  if (!c.text(#name).empty()) rules.name = c.number(#name);
+#include "numbers_of_attention.h"
+    auto const set = [&](viewed<double>& of_rules, std::vector<double>& all, char const* name,
+                         std::size_t n, auto const& of) {
+      if (!c.text(name).empty()) all = of_heads(c, name, n, of), of_rules = all;
+    };
+    set(rules.slopes, slopes, "slopes", 6, [](double x) { return std::abs(x) / 4; });
+    set(rules.sinks, sinks, "sinks", 7, [](double x) { return x; });
+    std::istringstream given(c.text("temperature"));
+    std::string rule, part;
+    std::getline(given, rule, ':');
+    auto& t = rules.temperature;
+    for (double* number : {&t.length, &t.scale, &t.offset})
+      if (std::getline(given, part, ':')) *number = std::stod(part);
+    if (auto const found = std::ranges::find(temperatures, rule); found != temperatures.end())
+      t.rule = static_cast<temperature_rule>(found - temperatures.begin() + 1);
+    if (t.rule == temperature_rule::ssmax)
+      set(t.scales, scales, "temperature", 8, [](double x) { return std::abs(x) + 0.125; });
+    if (c.is("key_bias")) rules.key_bias = bias.emplace(key_bias_of(c));
+    if (!c.is("profiles")) return;
+    profiles = numbers<float>(3 * 20, 12);
+    side = numbers<float>(queries * heads * 3, 13 + 10 * b);
+    rules.profiles = {profiles.data(), 3, 20,
+                      heads_view(std::as_const(side).data(), {queries, heads, 3})};
+  }
+};
+
+template <class Number, class Stored>
+std::uint64_t run(one_case const& c) {
+  using real = arithmetic_t<Number>;
+  auto const queries = c.size("queries", 1), heads = c.size("heads", 4), dim = c.size("dim", 32),
+             value_dim = c.size("value_dim", 32);
+  auto const lengths = lengths_of(c);
+  using keys_type = decltype(source<Stored>().make(c, 0, 0, 0));
+  using call = attention_call<heads_view<Number const>, keys_type, keys_type, heads_view<Number>,
+                              attention_rules>;
+  std::vector<call> calls;
+  struct sequence {
+    std::vector<Number> q, o;
+    source<Stored> k, v;
+    rules_of_case asked;
+    std::vector<std::int64_t> of_queries, of_keys;
+    std::vector<double> sums;
+    std::vector<real> scores, weights;
+  };
+  std::vector<sequence> all(lengths.size());
+  for (std::size_t b = 0; b < all.size(); ++b) {
+    auto& s = all[b];
+    auto const tokens = lengths[b];
+    s.q = numbers<Number>(queries * heads * dim, 1 + 10 * b);
+    if (c.is("hadamard"))
+      hadamard(heads_view(s.q.data(), {queries, heads, dim}), c.size("hadamard", 0));
+    s.o.resize(queries * heads * value_dim);
+    if (!c.text("first").empty()) {
+      for (std::size_t t = 0; t < queries; ++t)
+        s.of_queries.push_back(static_cast<std::int64_t>(c.number("first")) +
+                               static_cast<std::int64_t>(t));
+      for (std::size_t t = 0; t < tokens; ++t)
+        s.of_keys.push_back(static_cast<std::int64_t>(t * c.size("stretch", 1)));
+    }
+    s.asked.make(c, b, tokens);
+    attention_options const options{.query_positions = s.of_queries, .key_positions = s.of_keys};
+    if (c.is("records")) {
+      s.sums.resize(queries * heads), s.scores.resize(queries * heads * tokens);
+      s.weights.resize(s.scores.size());
+    }
+    calls.emplace_back(heads_view<Number const>(s.q.data(), {queries, heads, dim}),
+                       s.k.make(c, tokens, dim, 2 + 10 * b),
+                       s.v.make(c, tokens, value_dim, 3 + 10 * b),
+                       heads_view<Number>(s.o.data(), {queries, heads, value_dim}), s.asked.rules,
+                       options, attention_records<real>{s.sums, s.scores, s.weights});
+  }
+  std::span const whole(std::as_const(calls));
+  std::vector<std::byte> memory(attention_bytes(whole, 1));
+  attend(worker(0, 1, [] {}), whole, memory);
+  hash result;
+  for (auto const& s : all)
+    result.add(s.o), result.add(s.sums), result.add(s.scores), result.add(s.weights);
+  return result.value();
+}
 
 std::uint64_t rows_of(one_case const& c) {
   frequencies_of_case const made(c);
@@ -340,76 +378,27 @@ std::uint64_t bounds_of(one_case const& c) {
   return result.value();
 }
 
-/// With the encoding that a case asks for.
 template <class Number, class Stored>
-std::uint64_t with_rules(one_case const& c) {
-  if (!c.text("bounds").empty()) return bounds_of<Stored>(c);
-  auto const go = [&](auto const& encoding) { return run<Number, Stored>(c, encoding); };
-  if constexpr (std::is_same_v<Number, float> && std::is_same_v<Stored, float>) {
-    auto const slopes = of_heads(c, "slopes", 6, [](double x) { return std::abs(x) / 4; }),
-               logits = of_heads(c, "sinks", 7, [](double x) { return x; });
-    auto const cap = c.number("cap");
-    cells biases;
-    if (!c.text("bias").empty())
-      return go(scheme(bias_of_cells{biases.make(c, c.text("bias"), 5, lengths_of(c)[0])},
-                       soft_cap(cap)));
-    if (c.is("slopes") && c.is("cap"))
-      return go(scheme(alibi::with_slopes(slopes), soft_cap(cap), attention_sinks(logits)));
-    if (c.is("slopes")) return go(alibi::with_slopes(slopes));
-    if (c.is("sinks")) return go(attention_sinks(logits));
-    if (c.is("cap")) return go(soft_cap(cap));
-    if (c.is("profiles")) return go(query_profiles(numbers<float>(3 * 20, 12), 3));
-    std::istringstream given(c.text("temperature"));
-    std::string rule, part;
-    std::getline(given, rule, ':');
-    std::vector<double> all;
-    while (std::getline(given, part, ':')) all.push_back(std::stod(part));
-    if (rule == "log_n") return go(log_n(all.at(0)));
-    if (rule == "log_n_by_position") return go(log_n_by_position(all.at(0)));
-    if (rule == "by_position") return go(position_temperature{all.at(1), all.at(0), all.at(2)});
-    auto const scale = [&](double otherwise) { return all.size() > 1 ? all[1] : otherwise; };
-    if (rule == "half_weight") return go(half_weight_temperature(scale(0.5)));
-    if (rule == "critical") return go(critical_temperature(scale(2)));
-    if (c.is("tau")) return go(scale_invariant(c.number("tau")));
-    if (rule == "adaptive") return go(adaptive_temperature());
-    if (rule == "ssmax")
-      return go(ssmax(of_heads(c, "", 8, [](double x) { return std::abs(x) + 0.125; })));
-  }
-  if constexpr (std::is_same_v<Number, float>) {
-    if (c.is("key_bias")) {
-      auto const dim = c.size("dim", 32), kv_heads = c.size("kv_heads", 2);
-      auto const of = [&](auto const&... axes_and_positions) {
-        return go(key_bias<halves>(numbers<float>(kv_heads * dim, 11), kv_heads, c.size("heads", 4),
-                                   geometric(dim, 1e4), axes_and_positions...)
-                      .of_transformed(c.size("key_bias", 0)));
-      };
-      if (!c.is("axes")) return of();
-      std::vector<std::int64_t> at;
-      for (std::int64_t axis = 0; axis < 3; ++axis)
-        for (std::int64_t t = 0; t < 60; ++t)
-          at.push_back(t / 12 + (axis == 0 ? 0 : axis == 1 ? t % 12 / 4 : t % 4));
-      return of(frequencies_of_case(c).axes, axis_positions(3, at), std::int64_t{-40});
-    }
-  }
-  return go(nope());
+std::uint64_t run_or_bounds(one_case const& c) {
+  return c.text("bounds").empty() ? run<Number, Stored>(c) : bounds_of<Stored>(c);
 }
 
 std::uint64_t of(one_case const& c) {
   if (c.is("rows")) return rows_of(c);
   if (c.is("ring")) return ring_of(c);
   auto const type = c.text("type", "f32"), keys = c.text("keys", "f32");
-  if (type == "f64") return with_rules<double, double>(c);
-  if (type == "f16" && keys == "bf16") return with_rules<half, bfloat16>(c);
-  if (type == "f16") return with_rules<half, half>(c);
-  if (type == "bf16") return with_rules<bfloat16, bfloat16>(c);
-  if (keys == "q8_0" && c.is("dots")) return with_rules<float, dot_products<q8_0>>(c);
-  if (keys == "q8_0") return with_rules<float, q8_0>(c);
-  if (keys == "q4_0") return with_rules<float, q4_0>(c);
-  if (keys == "int4_per_head") return with_rules<float, int4_per_head>(c);
-  if (keys == "int8_per_head") return with_rules<float, int8_per_head>(c);
-  if (keys == "u8_per_head") return with_rules<float, u8_per_head>(c);
-  if (keys == "cached_f16") return with_rules<float, numbers_of<half>>(c);
-  return with_rules<float, float>(c);
+  if (type == "f64") return run_or_bounds<double, double>(c);
+  if (type == "f16" && keys == "bf16") return run_or_bounds<half, bfloat16>(c);
+  if (type == "f16") return run_or_bounds<half, half>(c);
+  if (type == "bf16") return run_or_bounds<bfloat16, bfloat16>(c);
+  if (keys == "q8_0" && c.is("dots")) return run_or_bounds<float, dot_products<q8_0>>(c);
+  if (keys == "q8_0") return run_or_bounds<float, q8_0>(c);
+  if (keys == "q4_0") return run_or_bounds<float, q4_0>(c);
+  if (keys == "int4_per_head") return run_or_bounds<float, int4_per_head>(c);
+  if (keys == "int8_per_head") return run_or_bounds<float, int8_per_head>(c);
+  if (keys == "u8_per_head") return run_or_bounds<float, u8_per_head>(c);
+  if (keys == "cached_f16") return run_or_bounds<float, numbers_of<half>>(c);
+  return run_or_bounds<float, float>(c);
 }
 
 }  // namespace
@@ -417,7 +406,9 @@ std::uint64_t of(one_case const& c) {
 int main(int argc, char** argv) {
   std::ifstream file(argc > 1 ? argv[1] : "attention.txt");
   for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
+    if (auto const name = std::string("=temperature "); line.starts_with(name))
+      temperatures.push_back(line.substr(name.size(), line.find(' ', name.size()) - name.size()));
+    if (line.empty() || line[0] == '#' || line[0] == '=') continue;
     std::istringstream words(line.substr(0, line.find(" error ")));
     std::string name, word;
     words >> name;

@@ -34,6 +34,16 @@ def digest(arrays):
     return value
 
 
+def of_lines(lines, kind):
+    """The lines of a kind: what they name, and the formula behind it."""
+    named = (line.split(None, 2)[1:] for line in lines if line.startswith(f"={kind} "))
+    return {name: formula[0] if formula else None for name, *formula in named}
+
+
+def computed(formula, **of):
+    return eval(formula, {**vars(numpy), **of})
+
+
 class Case:
     def __init__(self, line):
         line, _, self.error = line.partition(" error ")
@@ -134,7 +144,7 @@ def expected(c, q, k, v, there, given, mask, bias):
     queries, heads, dim = q.shape
     tokens = len(k)
     k, v = (numpy.repeat(x, heads // x.shape[1], axis=1) for x in (k, v))
-    scale = given["factor"] * (given["scale"] or 1 / numpy.sqrt(dim))
+    scale = given.get("factor", 1) * given.get("scale", 1 / numpy.sqrt(dim))
     x = numpy.einsum("qhd,shd->hqs", q, k) * scale + bias
     at, of = (p if p is not None else otherwise for p, otherwise in (
         (given["query_positions"], tokens - queries + numpy.arange(queries)), (given["key_positions"], numpy.arange(tokens))))
@@ -156,16 +166,16 @@ def expected(c, q, k, v, there, given, mask, bias):
         cos, sin = numpy.cos(angle)[:, None], numpy.sin(angle)[:, None]
         turned = numpy.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
         x = x + numpy.einsum("qhd,shd->hqs", q, turned) * scale
-    if given["tau"]:
-        log = numpy.log1p(abs(distance) / given["tau"])
-        x = x * numpy.sqrt(1 + 2 * log) - 2 * log
+    for name, formula in NUMBERS.items():
+        if formula and name in given:
+            x = computed(formula, x=x, distance=distance, **{name: given[name]})
     if given["profiles"] is not None:
         bank, side = given["profiles"]
         within = (distance >= 0) & (distance < bank.shape[1])
         x = x + numpy.where(within, numpy.einsum("qhk,kqs->hqs", side, bank[:, numpy.where(within, distance, 0)]), 0)
     if given["slopes"] is not None:
         x = x - given["slopes"][:, None, None] * abs(distance)
-    x = numpy.where(x > -numpy.inf, given["cap"] * numpy.tanh(x / given["cap"]), x) if given["cap"] else x
+    x = numpy.where(x > -numpy.inf, given["cap"] * numpy.tanh(x / given["cap"]), x) if "cap" in given else x
     x = x + mask
     hidden = numpy.broadcast_to(~there, distance.shape).copy()
     hidden |= (distance < 0) if given["causal"] else False
@@ -182,14 +192,9 @@ def expected(c, q, k, v, there, given, mask, bias):
         entropy = -numpy.nansum(numpy.where(p > 0, p * numpy.log(p), 0), axis=-1)
         t, beta = given["temperature"] or {}, numpy.ones(seen.shape)
         at = numpy.asarray(at, dtype=float)[None]
-        if t.get("rule") == "log_n":
-            beta = numpy.maximum(1, numpy.log(seen) / numpy.log(t["length"]))
-        elif t.get("rule") == "log_n_by_position":
-            beta = beta * numpy.maximum(1, numpy.log(at + 1) / numpy.log(t["length"]))
-        elif t.get("rule") == "ssmax":
-            beta = t["scales"][:, None] * numpy.log(seen)
-        elif t.get("rule") == "by_position":
-            beta = beta * (1 + t["scale"] * numpy.log(1 + numpy.floor((at + t["offset"]) / t["length"])))
+        if TEMPERATURES.get(t.get("rule")):
+            scales = None if t.get("scales") is None else t["scales"][:, None]
+            beta = beta * computed(TEMPERATURES[t["rule"]], **{**t, "scales": scales}, seen=seen, p=at)
         elif t.get("rule") in ("half_weight", "critical"):
             for at_row in numpy.ndindex(beta.shape):
                 row = numpy.sort(x[at_row][x[at_row] > -numpy.inf])[::-1]
@@ -249,7 +254,7 @@ def run(c, threads):
         there = slots >= 0
         sources.append(cache)
         exact.append([posenc.read_cache(cache, s[:length]).astype(float) for s, length in zip(slots, lengths)])
-    given = {"factor": c.number("factor", 1.0), **{name: c.number(name, 0.0) for name in ("scale", "cap", "tau")}}
+    given = {name: float(c.fields[name]) for name in NUMBERS if name in c.fields}
     given |= {name: c.number(name) for name in ("causal", "behind", "ahead", "chunk")}
     given |= {"query_positions": None, "key_positions": None, "temperature": None}
     if "first" in c.fields:
@@ -294,8 +299,12 @@ def run(c, threads):
 
 
 if __name__ == "__main__":
-    for line in pathlib.Path(sys.argv[1]).read_text().splitlines():
-        if line and line[0] != "#":
+    lines = pathlib.Path(sys.argv[1]).read_text().splitlines()
+    NUMBERS, TEMPERATURES = of_lines(lines, "number"), of_lines(lines, "temperature")
+    without = {name for name, formula in (NUMBERS | TEMPERATURES).items() if not formula}
+    assert without == {"scale", "factor", "cap", "adaptive", "half_weight", "critical"}, without  # which are written above
+    for line in lines:
+        if line and line[0] not in "#=":
             case = Case(line)
             try:
                 of = {"rows": rows_of, "ring": ring_of, "bounds": bounds_of}

@@ -20,7 +20,7 @@ foreach(name IN LISTS names)
   string(REPLACE "\n" ";" said_${name} "${said}")
 endforeach()
 
-file(STRINGS "${file}" lines REGEX "^[^#]")
+file(STRINGS "${file}" lines REGEX "^[^#=]")
 list(LENGTH lines count)
 set(i 0)
 set(wrong "")

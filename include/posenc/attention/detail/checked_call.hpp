@@ -109,7 +109,7 @@ class checked_call {
       all.add(static_cast<std::uint64_t>((*at)[0]));
       all.add(static_cast<std::uint64_t>((*at)[at->size() - 1]));
     }
-    if constexpr (has_hash<Encoding>) all.add(encoding_.hash());
+    if constexpr (posenc::has_hash<Encoding>) all.add(encoding_.hash());
     return all.value();
   }
   /// Of how many ranges rows are kept until all are done.

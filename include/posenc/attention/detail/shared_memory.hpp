@@ -39,7 +39,9 @@ class shared_memory {
   /// A worker leaves a mark of its arguments, and finds those of the others.
   void mark(std::size_t worker, std::uint64_t hash) const noexcept { marks_.leave(worker, hash); }
   void unmark(std::size_t worker) const noexcept { marks_.erase(worker); }
-  bool all_agree_on(std::uint64_t hash) const noexcept { return marks_.agree_on(hash); }
+  void require_agreement(std::size_t worker, std::uint64_t hash) const {
+    marks_.require_agreement("attend", worker, hash);
+  }
 
   /// Takes pieces until none is left.
   void work(std::size_t worker) const {

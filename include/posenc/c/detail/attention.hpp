@@ -9,9 +9,9 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <type_traits>
 #include <vector>
 
+#include "posenc/attention/detail/argument_hash.hpp"
 #include "posenc/c/detail/attention_plan.hpp"
 #include "posenc/c/detail/choice.hpp"
 #include "posenc/c/detail/handles.hpp"
@@ -68,82 +68,62 @@ struct shared_memory {
   }
 };
 
-/// A hash of what equal workers are given. (Fields by structured bindings, so that none is
-/// forgotten: whole structs have padding.)
-class hash_of_arguments {
- public:
-  std::uint64_t value() const noexcept { return hash_; }
+inline constexpr auto attend_as_function = "posenc1_attend_as";
 
-  void add(auto const&... fields) noexcept { (add_one(fields), ...); }
-
- private:
-  template <class T>
-  requires std::is_scalar_v<T>
-  void add_one(T const& field) noexcept {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &field, sizeof field);
-    hash_ = (hash_ ^ bits) * 0xff51'afd7'ed55'8ccdu;
-    hash_ ^= hash_ >> 32;
+/// A hash of what must be equal before the memory has parts: of how many workers and sequences, and
+/// where heads are, field by field, as structs have padding. All else is in the hash that posenc's
+/// attention leaves.
+inline std::uint64_t hash_of(posenc1_attention const* attentions, std::size_t count,
+                             posenc1_worker const& worker) noexcept {
+  argument_hash all;
+  auto const add = [&](auto const&... fields) {
+    auto const one = [&](auto const& field) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &field, sizeof field);
+      all.add(bits);
+    };
+    (one(fields), ...);
+  };
+  add(count, worker.count, worker.memory, worker.memory_bytes);
+  for (auto const& sequence : std::span(attentions, count)) {
+    for (auto const* heads :
+         {&sequence.queries, &sequence.outputs, &sequence.keys, &sequence.values}) {
+      auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *heads;
+      add(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+    }
   }
-  void add_one(posenc1_heads const& heads) noexcept {
-    auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = heads;
-    add(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-  }
-  void add_one(posenc1_cells const& cells) noexcept {
-    auto const& [a, b, c, d, e, f, g, h] = cells;
-    add(a, b, c, d, e, f, g, h);
-  }
-  void add_one(posenc1_temperature const& temperature) noexcept {
-    auto const& [a, b, c, d, e, f] = temperature;
-    add(a, b, c, d, e, f);
-  }
-  void add_one(posenc1_profiles const& profiles) noexcept {
-    auto const& [a, b, c, d] = profiles;
-    add(a, b, c, d);
-  }
-  void add_one(posenc1_attention const& attention) noexcept {
-    auto const& [queries, outputs, keys, values, tokens, query_tokens, heads, kv_heads, head_dim,
-                 value_dim, scale, factor, sinks, memory, memory_bytes, query_positions,
-                 key_positions, behind, ahead, chunk, dot_products, mask, bias, slopes, cap,
-                 temperature, log_sum_exp, scores, weights, key_bias, profiles, tau] = attention;
-    add(queries, outputs, keys, values, tokens, query_tokens, heads, kv_heads, head_dim, value_dim,
-        scale, factor, sinks, query_positions, key_positions, behind, ahead, chunk, dot_products,
-        mask, bias, slopes, cap, temperature, log_sum_exp, scores, weights, key_bias, profiles,
-        tau);
-    static_cast<void>(memory), static_cast<void>(memory_bytes);  // of each call alone
-  }
-
-  std::uint64_t hash_ = 0x9e37'79b9'7f4a'7c15u;
-};
+  return all.value();
+}
 
 /// One worker on its way through the barriers.
 struct worker_on_the_way {
   posenc1_attention const* attentions;
   std::size_t count;
   posenc1_worker given;
-  bool has_waited = false;
+  bool is_awaited = true;  ///< by the others, at the next barrier
 
   void wait() {
-    has_waited = true;
+    is_awaited = false;
     if (given.barrier != nullptr) given.barrier(given.barrier_argument);
   }
-  /// Leaves a mark, and finds out behind the first barrier whether all workers are here with equal
-  /// arguments: before that, nothing else is in the memory, whose parts depend on their numbers.
+  /// Calls act(); on an error the others find this worker at the barrier where they wait for it.
+  void go(auto const& act) {
+    try {
+      act();
+    } catch (...) {
+      if (is_awaited) wait();
+      throw;
+    }
+  }
+  /// Finds out behind the first barrier whether all workers are here, and have parts of the memory.
   void find_agreement(worker_marks const& marks) {
-    hash_of_arguments arguments;
-    arguments.add(count, given.count, given.memory, given.memory_bytes);
-    for (auto const& a : std::span(attentions, count)) arguments.add(a);
-    auto const hash = arguments.value();
+    auto const hash = hash_of(attentions, count, given);
     marks.leave(given.index, hash);
     wait();
-    bool const agree = marks.agree_on(hash);
-    if (!agree) marks.erase(given.index);
-    require(agree, "posenc1_attend_as: workers must be ", given.count,
-            ", with different indices and equal arguments without an error, got others");
+    marks.require_agreement(attend_as_function, given.index, hash);
+    is_awaited = true;
   }
 };
-
-inline constexpr auto attend_as_function = "posenc1_attend_as";
 
 inline std::size_t bytes_of(char const* function, posenc1_attention const* attentions,
                             std::size_t count, std::size_t workers) {
@@ -181,29 +161,31 @@ inline void attend_as(worker_on_the_way& self) {
   shared_memory const shared(self.count, given.count, given.memory);
   self.find_agreement(shared.marks);
   if (self.count == 0) return;
-  struct unmarked {  // when it leaves
+  struct unmarked {  // when it leaves, and the others have looked
     worker_marks const& marks;
     std::size_t index;
     ~unmarked() { marks.erase(index); }
   } const on_leaving{shared.marks, given.index};
-  auto const memory = reinterpret_cast<std::uintptr_t>(given.memory);
-  memory_range const used{memory, memory + given.memory_bytes};
-  auto* const plans = shared.plans + given.index * self.count;
-  for (std::size_t i = 0; i < self.count; ++i) {
-    ::new (plans + i) attention_plan(
-        plan_of(function, self.attentions[i], 0, std::numeric_limits<std::size_t>::max(), used));
-    require((plans[i].outputs.format == POSENC1_F64) == (plans->outputs.format == POSENC1_F64),
-            function, ": sequences must be of doubles alone or not at all");
-  }
-  auto const before_rest =
-      static_cast<std::size_t>(shared.rest - static_cast<std::byte*>(given.memory));
-  attention_team const team{given.index,
-                            given.count,
-                            shared.rest,
-                            given.memory_bytes - before_rest,
-                            [](void* way) { static_cast<worker_on_the_way*>(way)->wait(); },
-                            &self};
-  if (!functions_in_use().attend(plans, self.count, team)) refuse_its_memory();
+  self.go([&] {
+    auto const memory = reinterpret_cast<std::uintptr_t>(given.memory);
+    memory_range const used{memory, memory + given.memory_bytes};
+    auto* const plans = shared.plans + given.index * self.count;
+    for (std::size_t i = 0; i < self.count; ++i) {
+      ::new (plans + i) attention_plan(
+          plan_of(function, self.attentions[i], 0, std::numeric_limits<std::size_t>::max(), used));
+      require((plans[i].outputs.format == POSENC1_F64) == (plans->outputs.format == POSENC1_F64),
+              function, ": sequences must be of doubles alone or not at all");
+    }
+    auto const before_rest =
+        static_cast<std::size_t>(shared.rest - static_cast<std::byte*>(given.memory));
+    attention_team const team{given.index,
+                              given.count,
+                              shared.rest,
+                              given.memory_bytes - before_rest,
+                              [](void* way) { static_cast<worker_on_the_way*>(way)->wait(); },
+                              &self};
+    if (!functions_in_use().attend(plans, self.count, team)) refuse_its_memory();
+  });
 }
 
 POSENC_C_FUNCTION posenc1_status posenc1_key_bias_create(
@@ -291,13 +273,10 @@ POSENC_C_FUNCTION posenc1_status posenc1_attend_as(posenc1_attention const* atte
   return guarded([&] {
     require_given(attend_as_function, {{"worker", worker}});
     worker_on_the_way self{attentions, count, *worker};
-    try {
+    self.go([&] {
       if (count != 0) require_given(attend_as_function, {{"attentions", attentions}});
       in_name_of(attend_as_function, [&] { c::attend_as(self); });
-    } catch (...) {
-      if (!self.has_waited) self.wait();
-      throw;
-    }
+    });
   });
 }
 

@@ -62,17 +62,17 @@ inline std::size_t block_of(std::size_t head_dim, std::size_t block, auto const&
 }
 
 /// Throws if a slot of codes is written twice. `seen`: slots that were looked at already.
-inline void require_each_code_once(heads_name what, checked_heads const& heads,
+inline void require_each_code_once(heads_name const& what, checked_heads const& heads,
                                    std::int64_t const*& seen) {
   auto const* const slots = heads.codes.at.slots;
   if (is_of_numbers(heads.format) || slots == nullptr || slots == seen) return;
   seen = slots;
   std::span const all(slots, heads.codes.tokens);
-  if (!ascend(all)) named(what, [&] { require_each_slot_once(all); });
+  require_each_slot_once(all, what.function, ": ", what.heads, what.index, what.part);
 }
 
 /// Throws unless the norm is one, in the arithmetic of doubles or floats.
-inline void check_norm(heads_name what, posenc1_norm const& norm, bool doubles) {
+inline void check_norm(heads_name const& what, posenc1_norm const& norm, bool doubles) {
   auto const kind = bits_of(norm.kind), place = bits_of(norm.place),
              eps_place = bits_of(norm.eps_place), format = bits_of(norm.weight_format);
   if (is_zero(norm.eps))
@@ -133,10 +133,10 @@ inline void check(checked_operand& checked_one, char const* index, posenc1_opera
 
   call_shape const shape{rows.batches, rows.tokens, given.heads, given.head_dim};
   bool const stays = given.to.data == nullptr && given.also_to.data == nullptr;
-  o.from = checked(name(".from"), given.from, shape, stays);
-  if (given.to.data != nullptr) o.to[o.targets++] = checked(name(".to"), given.to, shape, true);
+  check(name(".from"), given.from, shape, stays, o.from);
+  if (given.to.data != nullptr) check(name(".to"), given.to, shape, true, o.to[o.targets++]);
   if (given.also_to.data != nullptr)
-    o.to[o.targets++] = checked(name(".also_to"), given.also_to, shape, true);
+    check(name(".also_to"), given.also_to, shape, true, o.to[o.targets++]);
   auto const are_right = [&](std::uint32_t format) {
     what.require((format == POSENC1_F64) == rows.doubles,
                  "heads of double must be rotated to heads of double, others to others, got "
@@ -448,7 +448,8 @@ POSENC_C_FUNCTION posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t
     auto const n = block_of(head_dim, block, function);
     if (tokens == 0 || heads == 0) return;
     heads_name const what{function, "x"};
-    auto const at = checked(what, *x, {1, tokens, heads, head_dim}, true);
+    checked_heads at;
+    check(what, *x, {1, tokens, heads, head_dim}, true, at);
     what.require(is_of_numbers(at.format), "format must be one of numbers, got ", at.format);
     auto const& set = chosen_set();
     auto* const run = set.hadamard != nullptr ? set.hadamard : set.fewer->hadamard;

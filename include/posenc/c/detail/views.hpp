@@ -67,7 +67,7 @@ struct heads_name {
   }
 };
 /// Throws unless data begins, and strides are, at multiples of the size of what they are of.
-inline void require_multiples(heads_name what, char const* element, std::size_t size,
+inline void require_multiples(heads_name const& what, char const* element, std::size_t size,
                               void const* data, std::ptrdiff_t a, std::ptrdiff_t b,
                               std::ptrdiff_t c) {
   auto const rest = reinterpret_cast<std::uintptr_t>(data) & (size - 1);
@@ -78,7 +78,7 @@ inline void require_multiples(heads_name what, char const* element, std::size_t 
                b, " and ", c);
 }
 /// Calls check(); what it throws is said of these heads.
-auto named(heads_name what, auto const& check) {
+auto named(heads_name const& what, auto const& check) {
   try {
     return check();
   } catch (std::invalid_argument const& error) {
@@ -129,7 +129,8 @@ struct checked_places {
     if (at.head == 0) at.head = static_cast<std::ptrdiff_t>(shape.head_dim);
     if (at.token == 0) at.token = times(at.head, shape.heads);
     if (at.page == 0) at.page = times(at.token, shape.page_tokens);
-    at.log2 = std::has_single_bit(at.page_tokens) ? std::countr_zero(at.page_tokens) : -1;
+    auto const n = at.page_tokens;  // (has_single_bit is a call on the oldest CPUs)
+    at.log2 = n != 0 && (n & (n - 1)) == 0 ? std::countr_zero(n) : -1;
     auto const data = reinterpret_cast<std::uintptr_t>(at.data);
     auto const all = strided();
     memory = all.all();
@@ -173,7 +174,8 @@ struct checked_heads {
 };
 
 /// The bytes of a head of codes, and of its scales.
-inline std::pair<std::size_t, std::size_t> sizes_of(heads_name what, stored_heads const& heads,
+inline std::pair<std::size_t, std::size_t> sizes_of(heads_name const& what,
+                                                    stored_heads const& heads,
                                                     std::size_t head_dim) {
   return named(what, [&] {
     return with_format(
@@ -186,7 +188,8 @@ inline std::pair<std::size_t, std::size_t> sizes_of(heads_name what, stored_head
 }
 
 /// A factor as the arithmetic has it; 0 stands for another, or, where that is 0, for none.
-inline float factor(heads_name what, char const* name, double given, float otherwise, bool has) {
+inline float factor(heads_name const& what, char const* name, double given, float otherwise,
+                    bool has) {
   auto const x = static_cast<float>(given);
   bool const is_given = !is_zero(given), must = has && !(otherwise > 0);
   what.require(!is_given || has, name, " must be 0 for this format, got ", given);
@@ -197,8 +200,8 @@ inline float factor(heads_name what, char const* name, double given, float other
 }
 
 /// Numbers, at strides or in slots.
-inline void check_numbers(heads_name what, posenc1_heads const& given, call_shape const& shape,
-                          checked_heads& heads) {
+inline void check_numbers(heads_name const& what, posenc1_heads const& given,
+                          call_shape const& shape, checked_heads& heads) {
   auto const size = size_of(heads.format);
   require_multiples(what, "an element", size, given.data, given.page_stride, given.token_stride,
                     given.head_stride);
@@ -211,7 +214,7 @@ inline void check_numbers(heads_name what, posenc1_heads const& given, call_shap
 }
 
 /// Codes, and their scales, which may lie behind all codes of a page.
-inline void check_codes(heads_name what, posenc1_heads const& given, call_shape const& shape,
+inline void check_codes(heads_name const& what, posenc1_heads const& given, call_shape const& shape,
                         bool written, checked_heads& heads) {
   auto const format = heads.format;
   auto const [has_scale, has_inverse] =
@@ -255,9 +258,9 @@ inline void check_codes(heads_name what, posenc1_heads const& given, call_shape 
   });
 }
 
-inline checked_heads checked(heads_name what, posenc1_heads const& given, call_shape const& shape,
-                             bool written) {
-  checked_heads heads;
+/// (Into heads that are there: to copy them takes as long as to check them.)
+inline void check(heads_name const& what, posenc1_heads const& given, call_shape const& shape,
+                  bool written, checked_heads& heads) {
   // As bits: to C++ an enum has no other value than its own, so that the check would go.
   heads.format = bits_of(given.format);
   what.require(heads.format - 1 < formats, "format must be one of the header, got ", heads.format);
@@ -283,7 +286,6 @@ inline checked_heads checked(heads_name what, posenc1_heads const& given, call_s
     if (heads.scales.at.data != nullptr)
       detail::require(!heads.codes.overlaps(heads.scales), "scales must not overlap codes");
   });
-  return heads;
 }
 
 }}}  // namespace c

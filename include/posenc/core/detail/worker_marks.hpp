@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "posenc/core/detail/line_memory.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
@@ -31,11 +32,15 @@ class worker_marks {
   void erase(std::size_t worker) const noexcept {
     marks_[worker].store(0, std::memory_order_relaxed);
   }
-  /// Whether every worker has left a mark, of the same arguments.
-  bool agree_on(std::uint64_t arguments) const noexcept {
+  /// Throws, and erases the worker's own, unless every worker has left a mark of the same
+  /// arguments.
+  void require_agreement(char const* function, std::size_t worker, std::uint64_t arguments) const {
+    bool agree = true;
     for (std::size_t i = 0; i < workers_; ++i)
-      if (marks_[i].load(std::memory_order_relaxed) != mark_of(arguments)) return false;
-    return true;
+      agree = agree && marks_[i].load(std::memory_order_relaxed) == mark_of(arguments);
+    if (!agree) erase(worker);
+    require(agree, function, ": workers must be ", workers_,
+            ", with different indices and equal arguments without an error, got others");
   }
 
  private:

@@ -12,10 +12,11 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// The names of all functions that a site calls.
+/// The names of all that a site, or attention, asks of an encoding.
 struct site_names {
   char embed, prepare, bias, adjust_scores, inverse_temperature, sink, heads, backward_scores,
-      is_bias, is_pointwise, encode_queries, encode_keys, backward_queries, backward_keys;
+      is_bias, is_pointwise, encode_queries, encode_keys, backward_queries, backward_keys,
+      changes_temperature, kv_heads, require_heads, asked, check, hash;
 };
 
 // clang-format off
@@ -58,6 +59,12 @@ POSENC_MEMBER(backward_scores, pulls_back_scores<E>);
 POSENC_MEMBER(inverse_temperature, acts_on_softmax<E>);
 POSENC_MEMBER(sink, adds_sink<E>);
 POSENC_MEMBER(heads, knows_heads<E>);
+POSENC_MEMBER(kv_heads, knows_kv_heads<E>);
+POSENC_MEMBER(require_heads, refuses_heads<E>);
+POSENC_MEMBER(changes_temperature, may_act_on_softmax<E>);
+POSENC_MEMBER(asked, says_what_is_seen<E>);
+POSENC_MEMBER(check, checks_attention<E>);
+POSENC_MEMBER(hash, has_hash<E>);
 POSENC_MEMBER(is_bias, (has_adjust_scores<E> || wraps_encodings<E>) &&
                            requires { typename std::bool_constant<E::is_bias>; });
 POSENC_MEMBER(is_pointwise, (has_adjust_scores<E> || wraps_encodings<E>) &&
@@ -122,6 +129,16 @@ struct check_of {
                  "double inverse_temperature(row_statistics const& row) const");
   POSENC_MUST_BE(sink, "double sink(std::size_t head) const");
   POSENC_MUST_BE(heads, "std::size_t heads() const");
+  POSENC_MUST_BE(kv_heads, "std::size_t kv_heads() const");
+  POSENC_MUST_BE(require_heads, "void require_heads(char const* function, std::size_t count) const");
+  POSENC_MUST_BE(changes_temperature,
+                 "bool changes_temperature() const, beside inverse_temperature");
+  POSENC_MUST_BE(asked, "auto const& asked() const, which returns what has sees and scale");
+  POSENC_MUST_BE(hash, "std::uint64_t hash() const");
+  // Many have a check of their own numbers.
+  static_assert(!has_asked<E> || !has_check<E> || can_check<E>,
+                "posenc: check, beside asked, must be: void check(char const* function, "
+                "heads_shape const& queries, heads_shape const& keys) const");
   static_assert(!has_backward_scores<E> || can_backward_scores<E> ||
                     (has_adjust_scores<E> && !acts_on_scores<E>),
                 "posenc: backward_scores must be: void backward_scores(score_row<T const> before, "

@@ -156,12 +156,13 @@ inline bool ascend(std::span<std::int64_t const> slots) noexcept {
   return ascends;
 }
 
-/// Throws if a slot that is not negative comes twice. Quickest where slots ascend.
-inline void require_each_slot_once(std::span<std::int64_t const> slots) {
+/// Throws if a slot that is not negative comes twice. Quickest where slots ascend. whose: what the
+/// error begins with.
+void require_each_slot_once(std::span<std::int64_t const> slots, auto const&... whose) {
   if (ascend(slots)) return;
   auto const token = slot_search::find(slots, slots, true);
   if (token != slot_search::none)
-    refuse("heads_view: a slot must be written once, got slot ", slots[token], " again for token ",
+    refuse(whose..., ": a slot must be written once, got slot ", slots[token], " again for token ",
            token);
 }
 

@@ -80,7 +80,7 @@ void check_slots(Operands const&... operands) {
     if constexpr (heads_in_format<To>) {
       auto const slots = to.slots();
       if (slots.data() == checked.data() && slots.size() == checked.size()) return;
-      require_each_slot_once(slots);
+      require_each_slot_once(slots, "rotate");
       checked = slots;
     }
   };
