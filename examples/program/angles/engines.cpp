@@ -8,6 +8,8 @@
 #include "posenc/heads/storage.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
+namespace angles {
+
 namespace {
 
 row posenc_row(setting const& s, std::int64_t position) {
@@ -98,3 +100,5 @@ errors errors_between(engine const& e, setting const& s, std::int64_t first, std
   }
   return worst;
 }
+
+}  // namespace angles

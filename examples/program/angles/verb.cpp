@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "engines.hpp"
+#include "program/options.hpp"
 #include "reporting/chart.hpp"
-#include "reporting/program.hpp"
+#include "reporting/csv.hpp"
 #include "reporting/progress_line.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
 #include "reporting/text.hpp"
+
+namespace angles {
 
 namespace {
 
@@ -20,7 +23,7 @@ struct options {
   setting of;
   std::int64_t last = 4'000'000;
   std::int64_t around = 64;
-  reporting::outputs outputs;
+  program::outputs outputs;
 };
 
 struct measured {
@@ -30,21 +33,13 @@ struct measured {
 };
 
 void declare(CLI::App& app, options& o) {
-  app.add_option("--head-dim", o.of.head_dim, "rotary dims of a head, even (128)")
-      ->check(CLI::Range(2, 4096))
-      ->option_text("N");
-  app.add_option("--base", o.of.base, "of the frequencies (500000)")
-      ->check(CLI::Range(1.0, 1e12))
-      ->option_text("B");
-  app.add_option("--last", o.last, "the last position (4000000)")
-      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{1} << 31))
-      ->option_text("N");
-  app.add_option("--around", o.around, "positions that each point is the worst of (64)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
-      ->option_text("N");
-  reporting::declare_csv(app, o.outputs);
-  reporting::declare_svg(app, o.outputs);
-  reporting::declare_columns(app, o.outputs);
+  program::declare_head_dim(app, o.of.head_dim, "rotary dims of a head, even (128)");
+  program::declare_base(app, o.of.base);
+  program::add_number(app, "--last", o.last, "the last position (4000000)", 1000,
+                      std::int64_t{1} << 31);
+  program::add_number(app, "--around", o.around, "positions that each point is the worst of (64)",
+                      1, 100'000);
+  program::declare_outputs(app, o.outputs);
 }
 
 // Eight to a factor of ten, and the last.
@@ -87,7 +82,7 @@ charts::chart chart_of(std::vector<measured> const& all, double errors::*what, c
 }
 
 void run(options const& o) {
-  auto const style = reporting::checked(o.outputs);
+  auto const style = program::checked(o.outputs);
   auto const subtitle = "head_dim " + std::to_string(o.of.head_dim) + ", base " +
                         charts::compact(o.of.base) + "; each point is the worst of " +
                         std::to_string(o.around) + " positions";
@@ -127,34 +122,31 @@ void run(options const& o) {
   for (auto const& m : all)
     charts::print_folded(std::cout, std::string(m.of.name) + ": " + std::string(m.of.says) + ".",
                          style.columns);
-  std::cout.flush();
-  reporting::write_file(o.outputs.csv, [&](std::ostream& file) {
-    file << "engine,position,angle,score,weight\n";
-    for (auto const& m : all)
-      for (std::size_t i = 0; i < m.positions.size(); ++i) {
-        char numbers[80];
-        std::snprintf(numbers, sizeof numbers, ",%lld,%.9g,%.9g,%.9g\n",
-                      static_cast<long long>(m.positions[i]), m.worst[i].angle, m.worst[i].score,
-                      m.worst[i].weight);
-        file << '"' << m.of.name << '"' << numbers;
-      }
-  });
   angle.marks = weight.marks = {{131'072, "Llama 3.1's context"}};
-  reporting::write_file(o.outputs.svg, [&](std::ostream& file) {
-    file << charts::svg({angle, weight},
-                        {.title = "Float angles drift with position, posenc's do not",
-                         .subtitle = "formulas of engines, none is run; " + subtitle});
+  auto const write_csv = [&](std::ostream& file) {
+    charts::csv csv(file, {"engine", "position", "angle", "score", "weight"});
+    for (auto const& m : all)
+      for (std::size_t i = 0; i < m.positions.size(); ++i)
+        csv.line(m.of.name, m.positions[i], m.worst[i].angle, m.worst[i].score, m.worst[i].weight);
+  };
+  program::write(o.outputs, write_csv, [&] {
+    return charts::svg({angle, weight},
+                       {.title = "Float angles drift with position, posenc's do not",
+                        .subtitle = "formulas of engines, none is run; " + subtitle});
   });
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return reporting::run_program<options>(
+int verb(int argc, char** argv) {
+  return program::run_verb<options>(
       argc, argv,
-      "Shows how far off the angles of RoPE are at long positions, by the way in which an engine "
-      "forms them, and what that does to a score.",
-      {{"", "Llama 3's frequencies, to four million tokens"},
-       {"--base 10000 --last 1000000 --svg angle_errors.svg", "another base, drawn"}},
+      {"posenc angles",
+       "Shows how far off the angles of RoPE are at long positions, by the way in which an engine "
+       "forms them, and what that does to a score.",
+       {{{"--base 500k", "Llama 3's frequencies, to four million tokens"},
+         {"--base 10k --last 1M --svg angles.svg", "another base, drawn"}}}},
       declare, run);
 }
+
+}  // namespace angles

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+namespace angles {
+
 struct setting {
   std::size_t head_dim = 128;
   double base = 500'000;  // Llama 3
@@ -39,3 +41,5 @@ struct errors {
 // Weights are e^score, of scores in [-10, 10] before the error. At worst all of q and k is in the
 // pair that is the furthest off: e^(2 * 10 * max over pairs of |(dcos, dsin)|) - 1
 errors errors_between(engine const& e, setting const& s, std::int64_t first, std::int64_t last);
+
+}  // namespace angles

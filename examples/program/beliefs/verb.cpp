@@ -1,4 +1,4 @@
-// What is often said of RoPE, and what is so: prints README.md of this folder, with every number.
+// What is often said of RoPE, and what is so: prints examples/beliefs/README.md, with every number.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,8 +16,11 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
-#include "reporting/program.hpp"
+#include "program/options.hpp"
+#include "reporting/csv.hpp"
 #include "reporting/scale.hpp"
+
+namespace beliefs {
 
 namespace {
 
@@ -348,25 +351,44 @@ void print_paragraph(std::string const& text) {
   std::cout << line << "\n";
 }
 
-struct options {};
+struct options {
+  program::outputs outputs;
+};
 
-void run(options const&) {
+void print_page(std::vector<std::vector<belief>> const& all) {
   std::cout << "# What is often said of RoPE, and what is so\n\n";
   print_paragraph(
-      "Llama 2's frequencies (head_dim 128, base 10,000) unless said. `cmake --workflow --preset "
-      "beliefs` prints this page and computes its numbers anew; those of trained models are "
-      "cited.");
-  for (auto const& part : {of_distance(), of_frequencies(), of_contexts(), of_rotation()})
+      "Llama 2's frequencies (head_dim 128, base 10,000) unless said. `posenc beliefs` prints this "
+      "page and computes its numbers anew; those of trained models are cited.");
+  for (auto const& part : all)
     for (auto const& [says, so] : part) {
       std::cout << '\n';
       print_paragraph("**\"" + says + ".\"** " + so);
     }
 }
 
+void run(options const& o) {
+  std::vector const all{of_distance(), of_frequencies(), of_contexts(), of_rotation()};
+  if (!o.outputs.csv.empty()) program::checked(o.outputs);
+  print_page(all);
+  std::cout.flush();
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) {
+    charts::csv csv(file, {"belief", "so"});
+    for (auto const& part : all)
+      for (auto const& [says, so] : part) csv.line(says, so);
+  });
+}
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  return reporting::run_program<options>(
-      argc, argv, "Prints what is often said of RoPE, and what is so, as a page.",
-      {{"> examples/beliefs/README.md", "makes the page anew"}}, [](CLI::App&, options&) {}, run);
+int verb(int argc, char** argv) {
+  return program::run_verb<options>(
+      argc, argv,
+      {"posenc beliefs",
+       "Prints what is often said of RoPE, and what is so, as a page in Markdown.",
+       {{{"| less", "the page, its numbers computed anew"},
+         {"--csv beliefs.csv > beliefs.md", "the page in a file, the beliefs in another"}}}},
+      [](CLI::App& app, options& o) { program::declare_csv(app, o.outputs); }, run);
 }
+
+}  // namespace beliefs
