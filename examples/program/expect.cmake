@@ -1,5 +1,5 @@
 # What a test says of a run of the program: PROGRAM, and VERB if it is of one.
-set(name posenc)
+cmake_path(GET PROGRAM FILENAME name)
 if(VERB)
   string(APPEND name " ${VERB}")
 endif()
@@ -122,7 +122,7 @@ endfunction()
 
 # What every verb refuses that writes --csv and --svg, run with these arguments.
 function(expect_refusals)
-  expect(1 err "there is no place for stray; see ${name} --help" ${ARGN} stray)
+  expect(1 err "there is no place for [^ ]+; see ${name} --help" stray ${ARGN})
   foreach(file csv svg)
     expect(1 err "cannot write no/such/folder/x.${file}: No such file" ${ARGN} --${file} no/such/folder/x.${file})
   endforeach()

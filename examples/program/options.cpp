@@ -1,5 +1,6 @@
 #include "program/options.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -32,14 +33,17 @@ std::string folded(std::string const& help) {
   return result;
 }
 
-[[noreturn]] void refuse_extra(CLI::App const& app, std::string const& given) {
+// An option that there is not, before an argument that is missing.
+void refuse_unknown(CLI::App const& app, int argc, char** argv) {
   std::vector<std::string> names;
   for (auto const* option : app.get_options())
     for (auto const& name : option->get_lnames()) names.push_back("--" + name);
-  auto const see = "see " + app.get_name() + " --help";
-  if (given.starts_with('-'))
-    throw std::runtime_error(there_is_no("option", given.substr(0, given.find('=')), names, see));
-  throw std::runtime_error("there is no place for " + given + "; " + see);
+  for (int i = 1; i < argc && argv[i] != std::string_view("--"); ++i) {
+    auto const given = std::string(argv[i]).substr(0, std::string_view(argv[i]).find('='));
+    if (given.starts_with("--") && !std::ranges::count(names, given))
+      throw std::runtime_error(
+          there_is_no("option", given, names, "see " + app.get_name() + " --help"));
+  }
 }
 
 }  // namespace
@@ -125,18 +129,21 @@ void refuse_unread(CLI::App const& app, std::string const& option, bool read,
   if (!read && app.count(option) > 0) throw std::runtime_error(option + " is not read: " + says);
 }
 
-bool parse(CLI::App& app, verb_help const& help, int argc, char** argv) {
+bool parse(CLI::App& app, verb_help const& help, int argc, char** argv, bool prints) {
   std::string footer = "Examples:";
   for (auto const& [arguments, says] : help.examples)
     footer += "\n  " + help.name + (arguments.empty() ? "" : " " + arguments) + "\n      " + says;
   app.footer(footer);
+  refuse_unknown(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (CLI::CallForHelp const&) {
-    std::cout << folded(app.help());
+    if (prints) std::cout << folded(app.help());
+    reporting::check_written();
     return false;
   } catch (CLI::ExtrasError const&) {
-    refuse_extra(app, app.remaining().front());
+    throw std::runtime_error("there is no place for " + app.remaining().front() + "; see " +
+                             help.name + " --help");
   }
   return true;
 }

@@ -99,8 +99,9 @@ struct verb_help {
 };
 
 /// Parses the arguments of a verb, argv[0] being its name. False if people asked for help, which is
-/// printed. Throws std::runtime_error for an option that there is not, with the nearest one.
-bool parse(CLI::App& app, verb_help const& help, int argc, char** argv);
+/// printed if `prints`. Throws std::runtime_error for an option that there is not, with the nearest
+/// one.
+bool parse(CLI::App& app, verb_help const& help, int argc, char** argv, bool prints = true);
 
 /// What main returns: the answer of work(), or status_of_errors for an error, which is one line on
 /// the standard error, as where there is no standard output or it is full.

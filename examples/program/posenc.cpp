@@ -1,4 +1,3 @@
-// posenc VERB: answers one question about positional encodings.
 #include <iomanip>
 #include <iostream>
 #include <stdexcept>
@@ -17,7 +16,7 @@ void print_help() {
                "your own queries and keys.\n\n"
                "Usage: posenc VERB [OPTIONS]\n\n";
   auto const row = [](std::string_view question, std::string_view verb) {
-    std::cout << "  " << std::left << std::setw(59) << question << verb << '\n';
+    std::cout << "  " << std::left << std::setw(60) << question << verb << '\n';
   };
   row("question", "verb");
   for (auto const& v : program::verbs()) row(v.question, v.name);
@@ -41,9 +40,9 @@ void run(std::string const& name) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int program::answer(int argc, char** argv) {
   std::string const name = argc > 1 ? argv[1] : "";
-  for (auto const& v : program::verbs())
+  for (auto const& v : verbs())
     if (v.name == name) return v.run(argc - 1, argv + 1);
-  return program::guarded("posenc", [&] { return run(name), 0; });
+  return guarded("posenc", [&] { return run(name), 0; });
 }

@@ -30,11 +30,10 @@ class csv {
     is_first_ = false;
     if constexpr (std::is_floating_point_v<T>) {
       char text[40];
-      auto const end = digits_ == digits::all
-                           ? std::to_chars(text, text + sizeof text, cell).ptr
-                           : std::to_chars(text, text + sizeof text, cell,
-                                           std::chars_format::general, 9)
-                                 .ptr;
+      auto const end =
+          digits_ == digits::all
+              ? std::to_chars(text, text + sizeof text, cell).ptr
+              : std::to_chars(text, text + sizeof text, cell, std::chars_format::general, 9).ptr;
       out_ << std::string_view(text, end);
     } else if constexpr (std::is_convertible_v<T, std::string_view>) {
       put_text(cell);

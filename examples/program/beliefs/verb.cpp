@@ -326,11 +326,11 @@ std::vector<belief> of_rotation() {
       {"For images, rotate triplets",
        "Rotations of three dims do not commute, so scores would depend on the place and not on the "
        "distance alone. Rows and columns share the pairs instead (steps 9 and 11 of "
-       "[these](../README.md#from_first_principles))."},
+       "[these](../README.md#principles))."},
       {"Nobody clips the angle",
        "ReRoPE [Su 2023] and Self-Extend [Jin 2024] clip the distance: "
        "[distance_remapping.hpp](../../include/posenc/query_key/distance_remapping.hpp). A cached "
-       "key cannot have it clipped (step 12 of the [way](../README.md#from_first_principles))."},
+       "key cannot have it clipped (step 12 of the [way](../README.md#principles))."},
       {"A closed form extends to any length",
        "It is defined there, and exact here "
        "([accuracy](../../include/posenc/rows/README.md#accuracy"
