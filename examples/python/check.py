@@ -32,7 +32,7 @@ try:
 except ImportError:
     torch = None
 
-MODELS = pathlib.Path(__file__).resolve().parent.parent / "inspect_model" / "models"
+MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
 DRAWS = importlib.util.find_spec("matplotlib") is not None
 POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
 # inv_freq is rounded to double, the rows are not made of the rounded ones.

@@ -451,7 +451,7 @@ class shipped_models_in_both : public testing::TestWithParam<gguf_models::model>
 
 std::filesystem::path models_folder() {
   auto const tests = std::filesystem::path(__FILE__).parent_path().parent_path();
-  return tests.parent_path() / "examples" / "inspect_model" / "models";
+  return tests.parent_path() / "examples" / "models";
 }
 nlohmann::json shipped_config(std::string_view name) {
   return nlohmann::json::parse(std::ifstream(models_folder() / (std::string(name) + ".json")));

@@ -229,7 +229,7 @@ file(GLOB programs RELATIVE "${SOURCE}/examples" "${SOURCE}/examples/*/main.cpp"
 foreach(program IN LISTS programs)
   string(REGEX REPLACE "(/main)?\\.cpp$" "" name "${program}")
   string(REPLACE "_" "-" name "${name}")
-  if(name STREQUAL "attention-vs-distance")
+  if(name MATCHES "^program$")
     set(name curves)
   endif()
   if(NOT presets MATCHES "\"name\": \"${name}\", \"steps\"")
