@@ -24,7 +24,7 @@ Examples:
   posenc_bench --quick
       fewer samples: 2 to 5 minutes
   posenc_bench --page=bench
-      writes what users run into bench/README.md, with the picture
+      writes what users run into bench/RESULTS.md, with the picture
   posenc_bench --benchmark_filter='/float/.*/20 KiB/'
       some cases; the options of Google Benchmark are:
 

@@ -5,8 +5,8 @@ add_custom_target(single-header COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${PROJECT_B
   -P "${PROJECT_SOURCE_DIR}/cmake/single_header.cmake"
   COMMAND "${CMAKE_COMMAND}" -E sha256sum "${PROJECT_BINARY_DIR}/single-header/posenc_rotation.hpp" COMMENT "single-header/posenc_rotation.hpp" VERBATIM)
 
-# libposenc-dev, a package for Debian: cpack -G DEB in the build folder. Who gives it to others
-# says who they are: -D CPACK_PACKAGE_CONTACT="Name <address>".
+# Packages for Debian: cpack -G DEB in the build folder makes libposenc-dev, the headers, and posenc,
+# the program, if it has been built. Who gives them to others says who they are: -D CPACK_PACKAGE_CONTACT="Name <address>".
 if(POSENC_INSTALL)
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_NAME libposenc-dev)
@@ -27,6 +27,25 @@ Programs need C++20.
 
 The CMake components rotation, attention and kernels need xsimd alone,
 model nlohmann-json too, and posenc, which has analysis, Eigen.")
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_COMPONENTS_ALL Unspecified)
+  set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME libposenc-dev)
+  if(POSENC_BUILD_EXAMPLES)
+    list(APPEND CPACK_COMPONENTS_ALL program)
+    execute_process(COMMAND dpkg --print-architecture OUTPUT_VARIABLE CPACK_DEBIAN_PROGRAM_PACKAGE_ARCHITECTURE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME posenc)
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "")
+    set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "")
+    set(CPACK_STRIP_FILES ON)
+    set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "answers questions about positional encodings of transformers
+One program with a verb for each question: how a model encodes positions
+(config.json, GGUF), how attention falls with distance, how far a head
+sees, what engines get wrong, what an 8-bit cache costs.")
+  endif()
+  set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_SOURCE_DIR}/cmake/packaging/components.cmake")
+  set(CPACK_POSENC_PROGRAM "${PROJECT_BINARY_DIR}/posenc")
   set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/packaging/deb.cmake")
   set(CPACK_POSENC_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 

@@ -10,7 +10,7 @@ list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
 # 20 + 2 at -Og.
 set(optimised)
 if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
-  set(optimised simd rotation decode attention adapter analysis inspect_model softmax cache)
+  set(optimised simd rotation decode attention adapter analysis program softmax cache)
 endif()
 
 # posenc_label(LABELS FOLDER...): tests and targets of these folders of tests/ have the labels.
@@ -65,7 +65,10 @@ function(posenc_test_room room)
   set(program posenc_${room}_tests)
   add_executable(${program} ${sources})
   target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
-  target_link_libraries(${program} PRIVATE posenc::posenc $<$<IN_LIST:${room},model;inspect_model>:posenc::model> ${gtest})
+  target_link_libraries(${program} PRIVATE posenc::posenc $<$<IN_LIST:${room},model;program>:posenc::model> ${gtest})
+  if(room STREQUAL "program")
+    target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/examples")
+  endif()
   # Tests of a room instantiate the same templates: its files are compiled as one. For mutants, each is a program.
   if(NOT POSENC_MUTATION)
     set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)

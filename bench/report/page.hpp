@@ -29,7 +29,7 @@ inline std::string file_name_of(std::string const& title) {
   return name;
 }
 
-/// Replaces the section of this title in folder/README.md, or puts it before those of other CPUs,
+/// Replaces the section of this title in folder/RESULTS.md, or puts it before those of other CPUs,
 /// and writes its picture beside. Returns whether both could be written.
 inline bool write_page(std::string const& folder, report const& r) {
   auto const image = file_name_of(section_title()) + ".svg";
@@ -38,7 +38,7 @@ inline bool write_page(std::string const& folder, report const& r) {
 
   std::ostringstream section;
   write_page_section(section, r, image);
-  std::ifstream before(folder + "/README.md");
+  std::ifstream before(folder + "/RESULTS.md");
   std::string page{std::istreambuf_iterator<char>(before), {}};
   auto const first = page.find("## " + section_title() + '\n');
   if (first == page.npos) {
@@ -52,7 +52,7 @@ inline bool write_page(std::string const& folder, report const& r) {
     auto const next = page.find("\n## ", first);
     page.replace(first, next == page.npos ? next : next - first, section.str());
   }
-  std::ofstream after(folder + "/README.md");
+  std::ofstream after(folder + "/RESULTS.md");
   after << page;
   return svg.good() && after.good();
 }

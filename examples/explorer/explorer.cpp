@@ -25,7 +25,7 @@
 #include "posenc/model/hugging_face.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reporting/svg_chart.hpp"
-#include "verdict/verdict.hpp"
+#include "program/verdict/verdict.hpp"
 
 namespace explorer {
 namespace {

@@ -18,7 +18,7 @@ namespace explorer {
 /// "remarks", lists of texts; "facts", a list of names and values; "figures", a list of SVGs. Of a
 /// model also "layers", the rows of a table, and "pitfalls", what engines are known to get wrong on
 /// it: "name", "says", "kinds", "threads", and "angles" and "scores" in 1024, 32,768 and 131,072
-/// tokens, as examples/verdict says.
+/// tokens, as examples/program/verdict says.
 /// Settings that make no sense end in refuse, or in posenc's error.
 std::string answer(std::string_view settings, std::span<std::byte const> file = {});
 

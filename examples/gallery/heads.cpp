@@ -105,7 +105,7 @@ figure ways_to_stay_near() {
   charts::draw_scale_of_roots(out, {page_margin + 80, top + side + 32, 2 * side, 18});
   return {"ways_to_stay_near.svg",
           out.page(left - gap + page_margin, top + side + 80 + page_margin),
-          "Of 64 tokens that are all alike, the nearest 16 get " + parts[0] +
+          "Among 64 equal tokens, the nearest 16 get " + parts[0] +
               " of the weight in a window of 16, " + parts[1] + " by ALiBi's slope of 1/8 and " +
               parts[2] + " by RoPE."};
 }

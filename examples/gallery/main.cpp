@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "figures.hpp"
-#include "reporting/program.hpp"
+#include "program/options.hpp"
 
 namespace {
 
@@ -76,10 +76,12 @@ void run(options const& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return reporting::run_program<options>(
-      argc, argv, "Makes the figures of the gallery as SVG.",
-      {{"examples/gallery", "makes them anew"},
-       {"--check examples/gallery", "says whether they are as they would be made"}},
+  return program::run_verb<options>(
+      argc, argv,
+      {"gallery_figures",
+       "Makes the figures of the gallery as SVG.",
+       {{{"examples/gallery", "makes them anew"},
+         {"--check examples/gallery", "says whether they are as they would be made"}}}},
       [](CLI::App& app, options& o) {
         app.add_option("FOLDER", o.folder, "where the figures are")->required();
         app.add_flag("--check", o.check, "compare with what is there, write nothing");

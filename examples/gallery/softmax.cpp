@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../dispersion/phase.hpp"
 #include "figures.hpp"
 #include "posenc/analysis/dispersion.hpp"
 #include "posenc/encoding/scheme.hpp"
+#include "program/phase/phase.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
 
@@ -19,7 +19,7 @@ std::size_t whole(double n) { return static_cast<std::size_t>(n); }
 auto const keys = charts::whole_powers(2, 1'000'000, 24);
 
 figure sharpening() {
-  phase_figure const figure;
+  phase::phase_figure const figure;
   return {"dispersion.svg", to_svg(figure), figure.reading};
 }
 

@@ -32,7 +32,7 @@ try:
 except ImportError:
     torch = None
 
-MODELS = pathlib.Path(__file__).resolve().parent.parent / "inspect_model" / "models"
+MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
 DRAWS = importlib.util.find_spec("matplotlib") is not None
 POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
 # inv_freq is rounded to double, the rows are not made of the rounded ones.
@@ -120,7 +120,7 @@ class Frequencies(unittest.TestCase):
 
     def test_has_the_rules_and_parameters_that_the_header_lists(self):
         header = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
-        listed = header.split("[] marks what may be left out.\n")[1].split("Those of axial")[0]
+        listed = header.split("[] marks parameters that may be left out.\n")[1].split("Frequencies of axial")[0]
         listed = re.sub(r" \([^)]*\)| {4,}p-RoPE$", "", listed, flags=re.MULTILINE)
         rules = re.findall(r"^ \*   (\w+) *(.*(?:\n \* {10,}.*)*)$", listed, re.MULTILINE)
         self.assertGreaterEqual(len(rules), 20)
@@ -327,6 +327,48 @@ class Caches(unittest.TestCase):
         self.assertEqual(posenc.format_bytes("q4_0", 128), (72, 0))
         self.assertEqual(posenc.format_bytes("int4_per_head", 128), (64, 4))
         self.assertEqual(posenc.format_bytes("int4_static", 128), (64, 0))
+
+    def test_keep_the_last_tokens_in_a_ring(self):
+        ring, tokens = [None] * 5, 0
+        for step in (1, 3, 5, 2, 4):
+            for slot in posenc.ring_slots(tokens, step, 5):
+                ring[slot] = tokens = tokens + 1
+        kept = posenc.ring_slots(tokens - 5, 5, 5)
+        self.assertEqual([ring[slot] for slot in kept], list(range(tokens - 4, tokens + 1)))
+        self.assertEqual((kept.dtype, posenc.ring_slots(3, 0, 5).shape), (numpy.int64, (0,)))
+        for sentence, wrong in {
+            "ring_slots: count must be at most the capacity 4, got 5$": lambda: posenc.ring_slots(0, 5, 4),
+            "ring_slots: capacity must be positive and below 2.63, got 0$": lambda: posenc.ring_slots(0, 0, 0),
+            "ring_slots: first must be an integer in .0, 2.63., got -1$": lambda: posenc.ring_slots(-1, 1, 4),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+
+    def test_have_bounds_by_page(self):
+        x = numpy.random.default_rng(9).standard_normal((11, 2, 64))
+        for dtype in numpy.float64, numpy.float32, numpy.float16:
+            keys = x.astype(dtype)
+            bounds = posenc.page_bounds(keys, 4)
+            self.assertEqual((bounds.shape, bounds.dtype), ((3, 2, 2, 64), numpy.float64 if dtype == numpy.float64 else numpy.float32))
+            for p, page in enumerate((keys[:4], keys[4:8], keys[8:])):
+                numpy.testing.assert_array_equal(bounds[p, :, 0], page.min(axis=0))
+                numpy.testing.assert_array_equal(bounds[p, :, 1], page.max(axis=0))
+        cache, slots = posenc.Cache("q8_0", 4, 4, 2, 64), [9, 2, 15, -1, 4, 7]
+        posenc.write_step(values=posenc.StepHeads(x[:6].astype(numpy.float32), cache=cache, slots=slots))
+        kept = posenc.read_cache(cache, [9, 2, 15]), posenc.read_cache(cache, [4, 7])
+        bounds = posenc.page_bounds(cache, 4, slots)
+        for p, page in enumerate(kept):
+            numpy.testing.assert_array_equal(bounds[p], numpy.stack([page.min(axis=0), page.max(axis=0)], axis=1))
+        self.assertEqual(posenc.page_bounds(cache, 16).shape, (1, 2, 2, 64))
+        for sentence, wrong in {
+            "page_bounds: pages must have a token, got 0$": lambda: posenc.page_bounds(cache, 0),
+            "page_bounds: keys must be of one sequence, got 2$": lambda: posenc.page_bounds(numpy.stack([x, x]), 4),
+            "page_bounds: slots must not be given without a Cache": lambda: posenc.page_bounds(x, 4, [0]),
+            "page_bounds: keys: a slot must be below 16": lambda: posenc.page_bounds(cache, 4, [16]),
+            "page_bounds: page_tokens must be an integer": lambda: posenc.page_bounds(cache, 1.5),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
 
     def test_are_transformed_and_move(self):
         x = numpy.random.default_rng(8).standard_normal((2, 6, 3, 96)).astype(numpy.float32)
@@ -941,13 +983,14 @@ class Arguments(unittest.TestCase):
             (cache, name) for name in ("pages", "page_tokens", "heads", "head_dim")] + [
             (make(f.rows, [1]), "table_range"), (rotate_dim := make(posenc.rotate, q.copy(), rows), "first_dim"), (step, "first_dim"),
             (make(posenc.KeyBias, f, x(2, 32)), "heads"), (make(posenc.KeyBias, f, x(2, 32), 4), "first_dim"), (at, "delta"),
-            (make(posenc.format_bytes, "f32"), "head_dim"), (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "layer"),
+            (make(posenc.format_bytes, "f32"), "head_dim"), (make(posenc.ring_slots, count=1, capacity=4), "first"),
+            (make(posenc.page_bounds, x(4, 2, 32)), "page_tokens"), (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "layer"),
             (make(posenc.frequencies, MODELS / "gpt-j-6b.json"), "length")]
         self.names = [(rotate_dim, "layout"), (step, "layout"), (lambda **given: step(out=x(3, 4, 32), **given), "out_layout"),
                       (step, "norm"), (step, "eps_place"), (step, "rounding"), (cache, "format"),
                       (make(posenc.KeyBias, f, x(2, 32), 4), "layout"), (of_temperature("ssmax"), "rule"),
                       (make(f.on_axes, numbers=[16]), "axes"), (make(posenc.frequencies, base=100, rotary_dim=8), "rule"),
-                      (attend, "type"), (rotate_dim, "type"), (make(posenc.hadamard, q.copy()), "type"), (step, "type"),
+                      (attend, "type"), (rotate_dim, "type"), (make(posenc.hadamard, q.copy()), "type"), (make(posenc.page_bounds, q, 4), "type"), (step, "type"),
                       (make(posenc.Cells, x(3, 11)), "type")]
         self.things = [(make(posenc.profile, distances=ints), "f"), (make(posenc.read_cache), "cache"), (step, "cache"),
                        (make(posenc.write_step, rows), "queries"), (make(posenc.write_step), "values"), (attend, "key_bias"),

@@ -39,7 +39,8 @@ import threading
 import numpy
 
 __all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "attend", "format_bytes", "frequencies",
-           "hadamard", "instruction_set", "profile", "read_cache", "rotate", "version", "write_step"]
+           "hadamard", "instruction_set", "page_bounds", "profile", "read_cache", "ring_slots", "rotate", "version",
+           "write_step"]
 
 
 class Error(ValueError):
@@ -140,6 +141,8 @@ def _load():
                 getattr(c, name).argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
             c.posenc1_rotate.argtypes = [ctypes.POINTER(_Rows), ctypes.POINTER(_Operand), _size, _size, _size]
             c.posenc1_format_bytes.argtypes = [ctypes.c_int, _size, _pointer, _pointer]
+            c.posenc1_ring_slots.argtypes = [_size, _size, _size, _pointer]
+            c.posenc1_page_bounds.argtypes = [ctypes.POINTER(_Heads), _size, _size, _size, _size, _pointer]
             c.posenc1_hadamard.argtypes = [ctypes.POINTER(_Heads), _size, _size, _size, _size]
             c.posenc1_attention_memory_of.argtypes = [ctypes.POINTER(_Attention), _size, _size, ctypes.POINTER(_size)]
             c.posenc1_attend_as.argtypes = [ctypes.POINTER(_Attention), _size, ctypes.POINTER(_Worker)]
@@ -194,7 +197,7 @@ def _shown(value):
 
 
 def _count(where, name, value, least=0, limit=2**63):
-    """Of other integers ctypes would pass the lowest 64 bits."""
+    """Refuses integers that ctypes would cut to their lowest 64 bits."""
     try:
         if value.__class__ is int and least <= value < limit:
             return value
@@ -261,7 +264,7 @@ def _first_dim(where, first_dim, head_dim):
 
 
 def _block(where, hadamard):
-    """Of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
+    """The block of a Walsh-Hadamard transform: a power of two, 0 for none, or "largest"."""
     if isinstance(hadamard, str) and hadamard == "largest":
         return _LARGEST_BLOCK
     if isinstance(hadamard, str) or not hasattr(hadamard, "__index__"):
@@ -467,7 +470,7 @@ class Frequencies:
         return f"<posenc.Frequencies: {self._pairs} pairs{axes}, {self.layout}>"
 
     def on_axes(self, axes, numbers):
-        """The same frequencies, where each pair rotates by an axis of its own. axes: by_pair, where
+        """The same frequencies, in which each pair rotates by one of several axes. axes: by_pair, where
         numbers are the axis of each; contiguous, the pairs of each axis (Qwen2-VL: [16, 24, 24]);
         interleaved, the same of three axes (Qwen3-VL); ggml, ggml_interleaved: its four sections."""
         where, handle = "on_axes", _pointer()
@@ -859,6 +862,51 @@ def format_bytes(format, head_dim):
     return codes.value, scales.value
 
 
+def ring_slots(first, count, capacity):
+    """The slots of `count` tokens from token `first` on, int64 [count], in a cache that keeps the last
+    `capacity` tokens, as a ring: token t is in slot t % capacity. They are in the order of tokens, so
+    that attend needs no positions:
+
+        written = ring_slots(first, count, capacity)                         # what the step adds
+        kept = min(first + count, capacity)
+        read = ring_slots(first + count - kept, kept, capacity)              # what attend reads
+
+    With a window of w tokens and steps of up to n tokens, capacity must be at least w + n - 1: the
+    first query of a step sees w - 1 tokens before it, which the step must not replace."""
+    where = "ring_slots"
+    first, count, capacity = (_count(where, name, value) for name, value in (
+        ("first", first), ("count", count), ("capacity", capacity)))
+    result = numpy.empty(count if count <= capacity else 0, numpy.int64)
+    if _library().posenc1_ring_slots(first, count, capacity, _data(result)) != 0:
+        raise _last_error(where)
+    return result
+
+
+def page_bounds(keys, page_tokens, slots=None, *, type=None):
+    """The least and the largest number of each dim over the tokens of each page, [pages, heads, 2,
+    head_dim], float32 (float64 of float64). keys: a Cache, by slots [tokens] or all tokens, or an array
+    [tokens, heads, head_dim], of uint16 with type="bf16". Page p has the tokens from p * page_tokens on;
+    tokens of a negative slot are left out, and a page that has no other has bounds of 0. They bound a query's
+    product with every key of the page: <q, k> <= sum of maximum(q * least, q * largest)."""
+    where, h, kept = "page_bounds", _Heads(), None
+    page_tokens = _count(where, "page_tokens", page_tokens)
+    if isinstance(keys, Cache):
+        slots = keys._slots(where, "slots", slots, None)
+        kept, h.slots = keys._view(h, where), _data(slots)
+        tokens, heads, head_dim = len(slots), keys._heads, keys._head_dim
+    else:
+        if slots is not None:
+            raise Error(f"posenc: {where}: slots must not be given without a Cache, got {_shown(slots)}")
+        batches, tokens, heads, head_dim = _heads(h, where, "keys", keys, type)
+        if batches != 1:
+            raise Error(f"posenc: {where}: keys must be of one sequence, got {batches}")
+    pages = -(-tokens // page_tokens) if page_tokens else 0
+    result = numpy.zeros((pages, heads, 2, head_dim), numpy.float64 if h.format == 2 else numpy.float32)
+    if _library().posenc1_page_bounds(h, tokens, heads, head_dim, page_tokens, _data(result)) != 0:
+        raise _last_error(where)
+    return result
+
+
 # ---- Attention
 
 class Cells:
@@ -989,35 +1037,35 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
            query_positions=None, key_positions=None, causal=False, behind=0, ahead=0, chunk=0, mask=None, bias=None,
            slopes=None, cap=0.0, sinks=None, temperature=None, key_bias=None, profiles=None, tau=0.0, dot_products=False,
            log_sum_exp=False, scores=False, weights=False, threads=1, out=None):
-    """Attention, softmax(factor scale <q, k>) v, as float32 (float64 of float64).
+    """Attention, softmax(factor scale <q, k>) v, as float32 (float64 if queries are float64).
 
-    queries: [batches, queries, heads, head_dim], or without batches, or of one query, [heads, head_dim].
-    keys, values: Caches, which sequences share, or arrays [batches, tokens, kv_heads, dim]. Query
-    head h reads kv head h kv_heads / heads. The outputs have the shape of queries, and the dims of values.
-    slots: [batches, tokens] or [tokens], of Caches; no query sees a token of a negative slot, and in
-    arrays the others lie where they are. value_slots: of values, if theirs are others.
-    lengths: [batches]; a sequence has no more tokens.
+    queries: [batches, queries, heads, head_dim]; the axis of batches may be missing, and then the axis of
+    queries too. keys, values: Caches, which sequences share, or arrays [batches, tokens, kv_heads, dim].
+    Query head h reads kv head h kv_heads / heads. Outputs have the shape of queries and the dims of values.
+    slots: [batches, tokens] or [tokens], of Caches. No query sees a token with a negative slot; with arrays,
+    the other tokens stay in place. value_slots: the slots of values, if they differ from those of keys.
+    lengths: [batches], the number of tokens of each sequence.
 
-    query_positions, key_positions: [batches, tokens] or [tokens]; tokens count from 0, and queries are
-    the last ones, unless they are given. causal: a query sees no later token. behind, ahead: it sees
-    tokens at fewer positions behind and ahead of it (1: itself; None, 0: all). chunk: it sees the
-    tokens of its own chunk of so many positions (None, 0: all). mask, bias: arrays or Cells, which
-    show keys, or are added to scores, behind the cap and before it.
+    query_positions, key_positions: [batches, tokens] or [tokens]. By default tokens count from 0, and queries
+    are the last tokens. causal: a query sees no later token. behind, ahead: a query sees tokens at fewer
+    positions behind and ahead of it (1: itself; None, 0: all). chunk: a query sees only tokens in its chunk
+    of this many positions (None, 0: all). mask, bias: arrays or Cells. Booleans show keys; numbers are added
+    to scores, by mask after the cap and by bias before it.
 
-    scale: of scores; 0 stands for 1 / sqrt(head_dim), and 1 is for queries that have it already. factor:
-    beside the scale, a model's softmax_factor. slopes: [heads], ALiBi's, per position. cap: cap
-    tanh(score / cap), as Gemma 2 has it (0: none). tau: of scale-invariant attention, in tokens (0:
-    none). key_bias: a KeyBias that keys were made without. profiles: two arrays, Inkling's [rank,
-    extent] and what queries make, [..., queries, heads, rank]. temperature: a dict of a rule and its
+    scale: the factor of scores. 0 means 1 / sqrt(head_dim); pass 1 if queries are scaled already. factor:
+    a second factor, a model's softmax_factor. slopes: [heads], ALiBi's, per position. cap: cap
+    tanh(score / cap), as in Gemma 2 (0: none). tau: scale-invariant attention, in tokens (0: none).
+    key_bias: a KeyBias that the keys were made without. profiles: two arrays, Inkling's [rank, extent] and
+    the queries' side, [..., queries, heads, rank]. temperature: a dict of a rule and its
     numbers, {"rule": "log_n", "length": 4096}, log_n_by_position, {"rule": "ssmax", "scales": ...,
     "biases": ...}, {"rule": "by_position", "scale": 0.1, "length": 8192, "offset": 1}, adaptive,
     half_weight, critical. sinks: [heads], a logit that takes its share of the weights. posenc.h has
     the formulas.
 
-    dot_products: codes are multiplied as such, quicker, rounded. threads: the most that work. out: an
-    array of any type, where outputs go. type="bf16" says that uint16 are bfloat16, of queries, keys,
-    values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these,
-    [..., queries, heads] and [..., heads, queries, keys]."""
+    dot_products: multiplies codes as integers, which is faster and rounds. threads: the largest number of
+    threads. out: an array of any type for the outputs. type="bf16" says that uint16 numbers are bfloat16, in
+    queries, keys, values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these
+    arrays, [..., queries, heads] and [..., heads, queries, keys]."""
     where, kept, first = "attend", [], _Attention()
     _require_unmasked(where, "queries", queries)
     if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:

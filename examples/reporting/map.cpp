@@ -28,8 +28,8 @@ void draw_map(svg_drawing& out, box const& at, std::size_t rows, std::size_t col
       auto const here = tint(column);
       for (next = column + 1; next < columns && tint(next) == here;) ++next;
       of_tint[here].push_back({at.x + width * static_cast<double>(column),
-                                at.y + height * static_cast<double>(row),
-                                width * static_cast<double>(next - column), height});
+                               at.y + height * static_cast<double>(row),
+                               width * static_cast<double>(next - column), height});
     }
   }
   for (std::size_t tint = 1; tint <= tints; ++tint)

@@ -136,9 +136,9 @@ struct name_at {
   std::size_t curve;
 };
 
-// A place beside each curve for its name, above or below it: over no other text, if possible over
-// no other curve, and nearer to its own than to another; none if a name has no place. Places count
-// from the plot.
+// A place beside each curve for its name, above or below it: over no other curve, if possible over
+// no other text, and nearer to its own curve than to another; none if a name has no place. Places
+// count from the plot.
 std::optional<std::vector<name_at>> places_of_names(chart const& c, plane const& axes,
                                                     box const& plot,
                                                     std::vector<box> const& texts) {
@@ -184,7 +184,8 @@ std::optional<std::vector<name_at>> places_of_names(chart const& c, plane const&
           return b.x < room.x + room.width && room.x < b.x + b.width &&
                  b.y < room.y + room.height && room.y < b.y + b.height;
         });
-        auto const cost = own - other / 2 + (other < own + 2 ? 120 : 0) + 1.5 * crossed + shared +
+        if (crossed > 0) continue;  // a name covers no other curve: a legend has it
+        auto const cost = own - other / 2 + (other < own + 2 ? 120 : 0) + shared +
                           40 * (1 - count / (width + 1)) + (covers ? 2000 : 0);
         if (cost < best - 1e-3) best = cost, place = room;  // whatever the rounding
       }
@@ -245,10 +246,14 @@ std::string svg(std::vector<chart> const& charts, svg_page const& page) {
   auto const length = [](double least, double wanted) {
     return std::min(std::max(least, wanted), 5000.0);
   };
-  double const width = length(200, page.chart_width), height = length(160, page.chart_height);
+  auto widest = page.chart_width;  // no title is cut
+  for (auto const& c : charts) widest = std::max(widest, text_width(c.title, large) + 1);
+  double const width = length(200, widest), height = length(160, page.chart_height);
   auto const most = static_cast<std::size_t>(std::max(1, page.charts_per_row));
   std::size_t const across = std::clamp<std::size_t>(charts.size(), 1, most);
-  double const inner = static_cast<double>(across) * (width + gap) - gap;
+  double const inner =
+      std::max({static_cast<double>(across) * (width + gap) - gap, text_width(page.title, 22) + 1,
+                text_width(page.subtitle, medium) + 1});
 
   svg_drawing out;
   double bottom = border;

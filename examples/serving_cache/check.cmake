@@ -1,5 +1,5 @@
 # Runs the program as people would, rightly and wrongly. Run with cmake -P and PROGRAM.
-include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/../program/expect.cmake")
 
 expect(0 out "f32 all 2048 .* bf16 vLLM 1024 .* q8_0 llama.cpp 544 .* u8 OpenVINO 544 .* int8 vLLM 528 .* e4m3 vLLM 512 .* deepseek-v4 vLLM, sglang 584 .*q8_0 takes 27 % of the bytes of float, .* E4M3 that is truncated, not rounded, is off by [0-9.]+ times as much. Keys of a projection with a bias of 300 in one pair: left out of the cache"
   --csv check.csv --svg check.svg)
@@ -40,7 +40,7 @@ expect(1 err "--format.*q4" --format q4)
 expect(1 err "--seed.*x" --seed x)
 expect(1 err "stray" stray)
 expect_kept("--format.*q4" --format q4)
-expect(0 out "Examples: serving_cache " --help)
+expect(0 out "Examples: serving_cache --svg" --help)
 expect_narrow(--format q8_0)
 expect_narrow(--help)
 

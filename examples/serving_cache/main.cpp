@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "reporting/program.hpp"
+#include "program/options.hpp"
+#include "reporting/csv.hpp"
 #include "reporting/svg_drawing.hpp"
 #include "reporting/text.hpp"
 #include "serving.hpp"
@@ -17,17 +18,15 @@ namespace {
 struct options {
   std::vector<std::string> formats;
   unsigned seed = 1;
-  reporting::outputs outputs;
+  program::outputs outputs;
 };
 
 void declare(CLI::App& app, options& o) {
   app.add_option("--format", o.formats, "one of them, or several (all)")
-      ->check(CLI::IsMember(format_names()))
+      ->check(program::one_of(format_names()))
       ->option_text("NAME");
-  app.add_option("--seed", o.seed, "of the numbers (1)")->option_text("N");
-  reporting::declare_csv(app, o.outputs);
-  reporting::declare_svg(app, o.outputs);
-  reporting::declare_columns(app, o.outputs);
+  program::add_number(app, "--seed", o.seed, "of the numbers (1)");
+  program::declare_outputs(app, o.outputs);
 }
 
 std::string rounded(double number, int digits) {
@@ -51,10 +50,8 @@ void print(std::ostream& out, std::vector<outcome> const& all) {
 }
 
 void write_csv(std::ostream& out, std::vector<outcome> const& all) {
-  out << "format,bytes_per_token,ns_per_token,error,error_after_shift\n";
-  for (auto const& o : all)
-    out << o.format << ',' << o.bytes << ',' << o.nanoseconds << ',' << o.error << ',' << o.moved
-        << '\n';
+  charts::csv csv(out, {"format", "bytes_per_token", "ns_per_token", "error", "error_after_shift"});
+  for (auto const& o : all) csv.line(o.format, o.bytes, o.nanoseconds, o.error, o.moved);
 }
 
 // A bar for each format: the error of its outputs, by length; powers of ten are as far apart.
@@ -79,7 +76,7 @@ std::string to_svg(std::vector<outcome> const& all) {
 }
 
 void run(options const& o) {
-  auto const style = reporting::checked(o.outputs);
+  auto const style = program::checked(o.outputs);
   std::vector<outcome> all;
   for (auto const& name : o.formats.empty() ? format_names() : o.formats)
     all.push_back(serve(name, o.seed));
@@ -120,19 +117,19 @@ void run(options const& o) {
                              percent(left_out->error) + " in place of " + percent(in->error) +
                              ", at the same bytes.",
                          style.columns);
-  std::cout.flush();
-  reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, all); });
-  reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(all); });
+  program::write(
+      o.outputs, [&](std::ostream& file) { write_csv(file, all); }, [&] { return to_svg(all); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return reporting::run_program<options>(
+  return program::run_verb<options>(
       argc, argv,
-      "Serves two sequences from a paged cache, in each format that engines store keys and values "
-      "in, and says what it costs.",
-      {{"", "every format"},
-       {"--format q8_0 --format bf16 --svg formats.svg", "two of them, drawn"}},
+      {"serving_cache",
+       "Serves two sequences from a paged cache, in each format that engines store keys and values "
+       "in, and says what it costs.",
+       {{{"--svg formats.svg", "every format, drawn"},
+         {"--format q8_0 --format bf16", "two of them"}}}},
       declare, run);
 }

@@ -16,7 +16,7 @@ const filled = (text, values) => text.replace(/@([A-Z]+)@/g, (whole, name) => va
 const pages = [
   { file: 'explorer.html', name: 'Explorer' },
   { file: 'beliefs.html', name: 'Beliefs', of: 'examples/beliefs/README.md' },
-  { file: 'first-principles.html', name: 'First principles', of: 'examples/README.md', section: 'from_first_principles' },
+  { file: 'first-principles.html', name: 'First principles', of: 'examples/README.md', section: 'principles' },
   { file: 'gallery.html', name: 'Gallery', of: 'examples/README.md', section: 'Gallery' },
 ];
 const hasReference = existsSync(join(reference, 'index.html'));
@@ -98,8 +98,8 @@ writeFileSync(join(folder, 'explorer.html'), read(explorer).replace('</head>', (
   .replace('<body>', () => `<body>\n${links('explorer.html')}`));
 
 // The explorer's picture is what it shows: the second chart, of a model's scores.
-const models = readdirSync(join(source, 'examples/inspect_model/models'));
-const config = read(join(source, 'examples/inspect_model/models/llama-3.1-8b.json'));
+const models = readdirSync(join(source, 'examples/models'));
+const config = read(join(source, 'examples/models/llama-3.1-8b.json'));
 const shown = posencOf(readFileSync(wasm))(JSON.stringify({ config, kind: 0, context: 131072, rho: 1, spread: 10 })).figures;
 writeFileSync(join(folder, 'pictures/explorer.svg'), shown.find(chart => chart.includes('>Mean score')));
 

@@ -22,10 +22,10 @@
  * a multiple of their elements' size.
  * Memory: write_rows, rotate, hadamard and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
- * Names: the 1 is the version of this interface; a program may contain several, each in a shared
- * library of its own.
- * Zeros: a field that is zero has the default that its comment names. What models differ in has
- * none: a format, a layout, a number of heads or queries that is not said is an error. */
+ * Names: the 1 is the version of this interface; a program may contain several, each in a separate
+ * shared library.
+ * Zeros: a field that is zero has the default that its comment names. A field that models differ in
+ * has none: a format, a layout, a number of heads or queries that is omitted is an error. */
 #ifndef POSENC_POSENC_H
 #define POSENC_POSENC_H
 
@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-/** What functions return. */
+/** The result of functions. */
 typedef enum posenc1_status {
   POSENC1_OK = 0,
   POSENC1_INVALID_ARGUMENT = 1,
@@ -46,8 +46,8 @@ typedef enum posenc1_status {
   POSENC1_FAILED = 5
 } posenc1_status;
 
-/** What went wrong in the last call of this thread that did not return POSENC1_OK. Valid until the
- * next such call. */
+/** The error of the last call of this thread that did not return POSENC1_OK, as a sentence. Valid
+ * until the next such call. */
 char const* posenc1_error(void);
 
 /** The version of posenc that the library was built from, as in "0.1.0". */
@@ -81,9 +81,10 @@ typedef struct posenc1_parameter {
   size_t count;       /**< of the list */
 } posenc1_parameter;
 
-/** The frequencies of a rule of posenc/frequency/, where its formula and source stand. Every rule
- * but those of the second group changes the frequencies `of`; null stands for the rule geometric
- * with the parameters rotary_dim and base. [] marks what may be left out.
+/** The frequencies of a rule of posenc/frequency/, where its formula and source stand. A rule of
+ * the first group changes the frequencies `of`; if `of` is null, it changes geometric frequencies,
+ * whose parameters rotary_dim and base are then given too.
+ * [] marks parameters that may be left out.
  *
  *   linear               factor
  *   ntk                  factor
@@ -109,8 +110,8 @@ typedef struct posenc1_parameter {
  *   pixel                rotary_dim [max_freq]
  *   axial                dims (list) base (or a list, one per axis)
  *
- * Those of axial are on as many axes as there are dims; rules that change frequencies keep axes.
- * An error too: a parameter that the rule has not, and one that is given twice. */
+ * Frequencies of axial are on as many axes as there are dims; rules that change frequencies keep
+ * axes. A parameter that the rule does not have is an error, and so is one that is given twice. */
 posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char const* rule,
                                            posenc1_parameter const* parameters, size_t count,
                                            posenc1_frequencies** result);
@@ -137,8 +138,9 @@ typedef enum posenc1_both_ways {
   POSENC1_PREFIX = 3               /**< of the prompt (PaliGemma) */
 } posenc1_both_ways;
 
-/** What posenc1_frequencies_of_model says of a layer beside its frequencies. layout and first_dim
- * are those of posenc1_operand; behind, ahead, chunk, factor and cap those of posenc1_attention. */
+/** The settings that posenc1_frequencies_of_model gives besides a layer's frequencies. layout and
+ * first_dim are fields of posenc1_operand; behind, ahead, chunk, factor and cap are fields of
+ * posenc1_attention. */
 typedef struct posenc1_layer {
   posenc1_layout layout; /**< of the pairs; POSENC1_UNROTATED: the layer does not rotate (NoPE) */
   size_t first_dim;      /**< of the rotary block; or POSENC1_LAST_DIMS */
@@ -146,7 +148,7 @@ typedef struct posenc1_layer {
   size_t head_dim;       /**< of queries and keys */
   size_t behind;         /**< a query sees keys behind it at distances below this; 0: all */
   size_t ahead;          /**< and so many ahead of it: 0 is causal; POSENC1_ALL_AHEAD: all */
-  size_t chunk;          /**< a query sees the keys of its own chunk of so many positions; 0: all */
+  size_t chunk;          /**< a query sees only keys in its chunk of this many positions; 0: all */
   double factor;         /**< on scores, beside 1 / sqrt(head_dim) */
   double cap;            /**< of scores; 0: none */
   int sinks;             /**< not 0: each head has a learned sink logit */
@@ -180,12 +182,12 @@ void posenc1_frequencies_destroy(posenc1_frequencies* f); /**< null: nothing */
 typedef enum posenc1_axes {
   POSENC1_AXES_BY_PAIR = 0,         /**< the axis of each pair, from 0, below 256 */
   POSENC1_AXES_CONTIGUOUS = 1,      /**< the pairs of each axis, ttt...hhh...www: Qwen2-VL */
-  POSENC1_AXES_INTERLEAVED = 2,     /**< the same of three axes, thwthw...tt: Qwen3-VL */
+  POSENC1_AXES_INTERLEAVED = 2,     /**< three axes in turn, thwthw...tt: Qwen3-VL */
   POSENC1_AXES_GGML = 3,            /**< four sections, as of GGML_ROPE_TYPE_MROPE */
   POSENC1_AXES_GGML_INTERLEAVED = 4 /**< four, as of GGML_ROPE_TYPE_IMROPE */
 } posenc1_axes;
 
-/** The same frequencies, where each pair rotates by an axis of its own. */
+/** The same frequencies, in which each pair rotates by one of several axes. */
 posenc1_status posenc1_frequencies_on_axes(posenc1_frequencies const* of, posenc1_axes axes,
                                            size_t const* numbers, size_t count,
                                            posenc1_frequencies** result);
@@ -196,7 +198,7 @@ size_t posenc1_frequencies_axes(posenc1_frequencies const* f, size_t* axis_of_pa
 
 /* ---- Rows: the cosines and sines of each token ---- */
 
-/** What makes rows: a handle. */
+/** A maker of rows: a handle. */
 typedef struct posenc1_row_maker posenc1_row_maker;
 
 /** Makes rows of cos and sin of position x inv_freq, times the attention factor, right to 3e-8 at
@@ -243,9 +245,9 @@ posenc1_status posenc1_format_bytes(posenc1_format format, size_t head_dim, size
 
 /** Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. positions:
  * [tokens], or [axes][tokens] of frequencies on several axes. format: POSENC1_F32, or POSENC1_F64
- * to rotate heads of doubles. Of a maker from posenc1_rerotation_create, `positions` are the new
- * ones and `from_positions` the old ones; null stands for 0, so that positions are then distances
- * to move by. Of other makers, from_positions must be null. */
+ * to rotate heads of doubles. With a maker from posenc1_rerotation_create, `positions` are the new
+ * positions and `from_positions` the old ones; null means 0, so that positions are then distances
+ * to move by. With other makers, from_positions must be null. */
 posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const* positions,
                                   int64_t const* from_positions, size_t tokens,
                                   posenc1_format format, void* memory);
@@ -260,19 +262,18 @@ void posenc1_row_maker_destroy(posenc1_row_maker* maker); /**< null: nothing */
 
 /* ---- Heads: where they lie ---- */
 
-/** Where heads lie, and as what: [batches][tokens][heads] of numbers or codes. Strides are in
- * bytes, of either sign, and 0 stands for contiguous heads, tokens, batches. The numbers or codes
- * of a head are contiguous; numbers begin at multiples of their size, codes anywhere.
+/** The address and the format of heads: [batches][tokens][heads] of numbers or codes. Strides are
+ * in bytes, of either sign, and 0 stands for contiguous heads, tokens, batches. The numbers or
+ * codes of a head are contiguous; numbers begin at multiples of their size, codes anywhere.
  * With slots, the heads lie in pages of page_tokens tokens: token t of batch b is in slot
  * slots[b tokens + t] = page x page_tokens + token within the page. Tokens of a negative slot are
- * not read or written. token_stride is then the one within a page, and page_stride that of pages.
- * Pages without slots are an error; heads without both are contiguous but for their strides.
- * Slots may repeat in what is only read. Codes are written to a slot once; of numbers that are
+ * not read or written. Then token_stride is the stride within a page, and page_stride the stride of
+ * pages. Pages without slots are an error; heads without both are contiguous but for their strides.
+ * Slots may repeat in heads that are only read. Codes are written to a slot once. If numbers are
  * written elsewhere, the last token of a slot stays. Not checked: numbers in place, in a slot that
- * is given twice, are rotated twice; and two threads must not write one slot, each in a part of its
- * own. */
+ * is given twice, are rotated twice; and two threads must not write one slot. */
 typedef struct posenc1_heads {
-  void* data;             /**< null: no heads. What is read from is only read */
+  void* data;             /**< null: no heads. A source is only read */
   posenc1_format format;  /**< of all heads; it must be said */
   ptrdiff_t page_stride;  /**< bytes, of pages; without slots of batches */
   ptrdiff_t token_stride; /**< bytes, within a page or batch */
@@ -292,6 +293,33 @@ typedef struct posenc1_heads {
   double inverse; /**< of E4M3, E4M3_TRUNCATED: what numbers are multiplied by; 0: 1 / scale */
 } posenc1_heads;
 
+/** Writes the slots of `count` tokens from token `first` on in a cache that keeps the last
+ * `capacity` tokens, as a ring: token t is in slot t % capacity, where it replaces token
+ * t - capacity.
+ *
+ *     posenc1_ring_slots(first, count, capacity, written);              what the step adds
+ *     size_t const kept = first + count < capacity ? first + count : capacity;
+ *     posenc1_ring_slots(first + count - kept, kept, capacity, read);   what attention reads
+ *
+ * Slots are in the order of tokens, so that positions need not be given. With a window of w tokens
+ * and steps of up to n tokens, capacity must be at least w + n - 1: the first query of a step sees
+ * w - 1 tokens before it, which the step must not replace. capacity: positive, below 2^63. count:
+ * at most capacity. slots: [count]. */
+posenc1_status posenc1_ring_slots(size_t first, size_t count, size_t capacity, int64_t* slots);
+
+/** Writes the bounds of pages, [pages][heads][2][head_dim], float, or double for doubles: for each
+ * head the least number of each dim over the tokens of the page, then the largest. Page p has the
+ * tokens from p page_tokens on; the last page may have fewer. They bound a query's product with
+ * every key of the page (Quest, arXiv 2406.10774):
+ *
+ *     <q, k>  <=  sum over dims of max(q[i] least[i], q[i] largest[i])
+ *
+ * Codes are bounded as posenc1_rotate decodes them. Tokens of a negative slot are left out; a page
+ * that has no other has bounds of 0. page_tokens: positive. Allocates one head. Not checked:
+ * numbers are not NaN, and bounds overlap no keys. */
+posenc1_status posenc1_page_bounds(posenc1_heads const* keys, size_t tokens, size_t heads,
+                                   size_t head_dim, size_t page_tokens, void* bounds);
+
 /* ---- Rotation: norm, rotation, factor, rounding, and the write to a cache, in one pass ---- */
 
 /** The rows that operands are rotated by, one per token. */
@@ -306,7 +334,7 @@ typedef struct posenc1_rows {
   posenc1_row_maker const* maker; /**< of the rows: pairs of frequency 0 are skipped; or null */
 } posenc1_rows;
 
-/** Of the mean of squares, or of their sum. */
+/** The root of the mean of squares, or of their sum. */
 typedef enum posenc1_norm_kind {
   POSENC1_RMS = 0, /**< of the mean */
   POSENC1_L2 = 1   /**< of the sum */
@@ -318,7 +346,7 @@ typedef enum posenc1_norm_place {
   POSENC1_AFTER_ROTATION = 1   /**< rotation, then norm */
 } posenc1_norm_place;
 
-/** What the root is, with r the mean or the sum. */
+/** The root, with r the mean or the sum. */
 typedef enum posenc1_eps_place {
   POSENC1_EPS_INSIDE = 0,  /**< sqrt(r + eps) */
   POSENC1_EPS_OUTSIDE = 1, /**< sqrt(r) + eps */
@@ -336,8 +364,8 @@ typedef struct posenc1_norm {
   int plus_one;                 /**< not 0: the weight is 1 + this (Gemma) */
 } posenc1_norm;
 
-/** Where heads are rounded to 16 bits beside what they are stored as: a sum of points. The last
- * ones are what engines do, as posenc/cache/README.md has them. */
+/** The points where heads are rounded to 16 bits, besides their storage: a sum of points. The last
+ * values are the sums of engines, as posenc/cache/README.md has them. */
 enum posenc1_rounding {
   POSENC1_ROUND_NORMALISED = 1,       /**< x / root, before the weights */
   POSENC1_ROUND_NORM = 2,             /**< what the norm gives */
@@ -385,11 +413,12 @@ typedef struct posenc1_operand {
  * count: of operands, at most 16. Does part `part` of `parts`: 0 and 1 are all of it; a pool of
  * threads gives each its part. The split changes no bit. Each head is read once, and numbers are
  * rounded once. Dims that are not rotated are left alone in place, and else normed, scaled and
- * copied. What an operand writes must not overlap what it or another reads or writes, unless it
- * stays in place; heads side by side in each token, page or head, as in one buffer of q, k and v,
- * do not overlap, whatever is padded, nor do other slots. Each part looks for a slot of codes that
- * is written twice, quickest where slots ascend, in linear time and 44 KB of stack where they do
- * not. Not checked: rows, weights and slots must not overlap what is written either. */
+ * copied. The target of an operand must not overlap memory that this operand or another one reads
+ * or writes, unless it stays in place; heads side by side in each token, page or head, as in one
+ * buffer of q, k and v, do not overlap, whatever is padded, nor do other slots. Each part looks for
+ * a slot of codes that is written twice, quickest where slots ascend, in linear time and 44 KB of
+ * stack where they do not. Not checked: rows, weights and slots must not overlap what is written
+ * either. */
 posenc1_status posenc1_rotate(posenc1_rows const* rows, posenc1_operand const* operands,
                               size_t count, size_t part, size_t parts);
 
@@ -406,7 +435,7 @@ posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t tokens, size_t he
 
 /* ---- Attention ---- */
 
-/** What a cell of posenc1_cells is. It must be said: 0 is an error. */
+/** The type of a cell of posenc1_cells. It must be said: 0 is an error. */
 typedef enum posenc1_cell_type {
   POSENC1_CELL_BOOL = 1, /**< a byte: not 0 shows a key */
   POSENC1_CELL_BIT = 2,  /**< key s is bit s % 8, the lowest being 0, of byte s / 8 of its row */
@@ -429,8 +458,8 @@ typedef struct posenc1_cells {
   double const* slopes;   /**< [heads of the call], on numbers: ggml's max_bias; null: 1 */
 } posenc1_cells;
 
-/** What scores are multiplied by before the softmax: beta, by the query's position p and the number
- * n of keys that it sees. posenc/softmax/ has formulas and sources. */
+/** The factor of scores before the softmax: beta, by the query's position p and the number n of
+ * keys that it sees. posenc/softmax/ has formulas and sources. */
 typedef enum posenc1_temperature_rule {
   POSENC1_NO_TEMPERATURE = 0,
   POSENC1_LOG_N = 1,             /**< max(1, ln n / ln length) */
@@ -445,7 +474,7 @@ typedef enum posenc1_temperature_rule {
                                   * copy of the row, as no other rule does */
 } posenc1_temperature_rule;
 
-/** A rule and its numbers. Those that it has not must be 0 and null. */
+/** A rule and its numbers. Numbers that the rule does not have must be 0 and null. */
 typedef struct posenc1_temperature {
   posenc1_temperature_rule rule; /**< none unless said */
   double length;                 /**< in tokens; of logarithms above 1, of BY_POSITION positive */
@@ -469,10 +498,9 @@ posenc1_status posenc1_key_bias_create(posenc1_frequencies const* f, float const
                                        posenc1_layout layout, size_t first_dim, size_t hadamard,
                                        posenc1_key_bias** result);
 
-/** The same for one sequence of frequencies on several axes: a key's position, as attention has it,
- * is then an index, of a token of positions, [axes][tokens], or, beyond them, index + delta on
- * every axis. Without this, keys are on every axis where attention says: text. Keeps nothing of
- * both. */
+/** The bias for one sequence on several axes: a key's position in attention is then the index of a
+ * token of positions, [axes][tokens], or, beyond them, index + delta on every axis. If this is not
+ * called, keys have attention's position on every axis: text. Keeps nothing of either argument. */
 posenc1_status posenc1_key_bias_at(posenc1_key_bias const* bias, int64_t const* positions,
                                    size_t tokens, int64_t delta, posenc1_key_bias** result);
 
@@ -522,7 +550,7 @@ typedef struct posenc1_attention {
   size_t behind;    /**< keys at fewer positions behind the query are seen: 1 is itself; 0: all */
   size_t ahead;     /**< keys at most so many positions ahead of it: 0 is causal; all are
                      * POSENC1_ALL_AHEAD */
-  size_t chunk;     /**< a query sees the keys of its own chunk of so many positions; 0: all */
+  size_t chunk;     /**< a query sees only keys in its chunk of this many positions; 0: all */
   int dot_products; /**< not 0: keys and values of Q8_0, U8_PER_HEAD and INT8 are multiplied as
                      * codes where the instruction set can, which rounds queries and weights too:
                      * see posenc/decode/dot_products.hpp. An error if none has such a format */
@@ -536,7 +564,7 @@ typedef struct posenc1_attention {
   double* log_sum_exp; /**< [query_tokens][heads], of what each query sees, or null */
   void* scores;        /**< [heads][query_tokens][tokens], float or for doubles double, behind the
                         * mask, before the temperature: -infinity where hidden; or null */
-  void* weights;       /**< the same of the weights, 0 where hidden; or null */
+  void* weights;       /**< the weights likewise, 0 if hidden; or null */
 
   posenc1_key_bias const* key_bias; /**< that keys were made without; null: none */
   posenc1_profiles profiles;        /**< made by the queries */
@@ -546,9 +574,9 @@ typedef struct posenc1_attention {
 } posenc1_attention;
 
 /** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments: from
- * 60 KiB for a token to some MiB for a prompt. More tokens do not always need more, and never much,
- * unless there is a temperature, or scores or weights are asked for: ask at each step, and keep the
- * largest. Reads neither memory nor what the arguments point to, which may be null. */
+ * 60 KiB for a token to some MiB for a prompt. A call over more tokens needs little more memory, or
+ * none, unless there is a temperature, or scores or weights are asked for: ask at each step, and
+ * keep the largest. Reads neither memory nor what the arguments point to, which may be null. */
 posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size_t first,
                                         size_t last, size_t* bytes);
 
@@ -563,12 +591,12 @@ typedef struct posenc1_worker {
   size_t count;           /**< of all threads, at least 1 */
   void (*barrier)(void*); /**< returns when all workers have called it; one worker needs none */
   void* barrier_argument; /**< what it is given */
-  void* memory;           /**< the same of all, for this call alone */
+  void* memory;           /**< the same for all workers, and only for this call */
   size_t memory_bytes;    /**< at least posenc1_attention_memory_of */
 } posenc1_worker;
 
-/** The bytes of memory, of any alignment, that all `workers` of posenc1_attend_as share. Each has
- * some of its own, for which posenc1_attention_memory's rule holds. */
+/** The bytes of memory, of any alignment, that all `workers` of posenc1_attend_as share. Each
+ * worker's part follows the rule of posenc1_attention_memory. */
 posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, size_t count,
                                            size_t workers, size_t* bytes);
 
@@ -580,14 +608,15 @@ posenc1_status posenc1_attention_memory_of(posenc1_attention const* attentions, 
  *     posenc1_attend_as(sequences, count, &w);
  *
  * Work is divided by heads, queries and ranges of tokens, as threads are free. Neither the number
- * of workers nor the batch changes a bit. Sequences are all of doubles, or none is; what their
- * fields `memory` say is not read. A barrier stands between the step that writes the cache and this
- * call. Outputs are whole when all workers have returned: call the barrier once more before they
- * are read. All workers call the barrier equally often: three times, or with an error once or
- * twice. An error of any worker is one of all, and then no output is written: its own has its
- * sentence, and the others say that workers must have equal arguments. (Compared are all numbers
- * that decide the work, and where heads are. Where one worker alone has no barrier, the others wait
- * for it.) Not checked: what one sequence writes must not overlap what another reads or writes. */
+ * of workers nor the batch changes a bit. Sequences are all of doubles, or none is; their fields
+ * `memory` are not read. Call the barrier between the step that writes the cache and this call.
+ * Outputs are whole when all workers have returned: call the barrier once more before they are
+ * read. All workers call the barrier equally often: three times, or once or twice if there is an
+ * error. If one worker's arguments are invalid, all workers return an error and no output is
+ * written: that worker has its sentence, and the others say that workers must have equal arguments.
+ * (Workers compare all numbers that decide the work, and the addresses of heads. If only one worker
+ * has no barrier, the others wait for it.) Not checked: the outputs of one sequence must not
+ * overlap memory that another one reads or writes. */
 posenc1_status posenc1_attend_as(posenc1_attention const* attentions, size_t count,
                                  posenc1_worker const* worker);
 

@@ -65,7 +65,8 @@
 // heads: numbers in a format at an address
 #include "posenc/heads/at_strides.hpp"     // an address: strides of tokens and heads
 #include "posenc/heads/in_pages.hpp"       // an address: slots in the pages of a cache
-#include "posenc/heads/slots.hpp"          // slots from a block table
+#include "posenc/heads/slots.hpp"          // slots from a block table, or in a ring
+#include "posenc/heads/page_bounds.hpp"    // the least and the largest keys of each page
 #include "posenc/heads/format.hpp"         // what a format is; one of your own
 #include "posenc/heads/chosen_format.hpp"  // heads in a format that is chosen at run time
 #include "posenc/heads/storage.hpp"        // float, double, half, bfloat16; an engine's own types

@@ -304,7 +304,7 @@ TEST(attention_workers, that_differ_in_one_number_are_told_so) {
     });
     for (auto const& error : errors)
       EXPECT_EQ(error,
-                "posenc: attend: workers must be 2, with indices of their own and equal "
+                "posenc: attend: workers must be 2, with different indices and equal "
                 "arguments without an error, got others")
           << what;
     EXPECT_EQ(s.outputs, before) << what;

@@ -321,7 +321,7 @@ def test_every_mistake_has_a_sentence():
                                            if case.function == "norm_and_rotate")):
         assert listed.get(name), name
     for file in ("rotary_mistakes.cpp", "score_mistakes.cpp"):  # sentences are the program's
-        text = (HERE / "../../examples/conformance" / file).read_text()
+        text = (HERE / "../../examples/program/conformance" / file).read_text()
         text = re.sub(r'"\s*\n\s*"', "", text)
         said = dict(reversed(re.findall(r'\{"([a-z0-9-]+)",\s*"([^"]*)"', text)))
         for name, says in said.items():  # the first of each name

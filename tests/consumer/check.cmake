@@ -61,7 +61,7 @@ endforeach()
 
 # The first page's recipes, pasted into a project without a build type, optimise what they compile: the last -O of a command.
 file(READ "${SOURCE}/README.md" text)
-string(REGEX REPLACE ".*\n## Add it to a project\n" "" text "${text}")
+string(REGEX REPLACE ".*\n## Install\n" "" text "${text}")
 string(REGEX MATCH "```cmake\n(find_package[^`]*)```.*```cmake\n(include[^`]*)```" found "${text}")
 set(recipes "${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}")
 string(REGEX REPLACE "URL <[^)]*" "URL \"file://${archive}\" URL_HASH SHA256=${hash}" recipes "${recipes}")

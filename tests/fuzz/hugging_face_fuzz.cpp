@@ -1,5 +1,5 @@
 // Any text as a config.json is read or refused with std::invalid_argument. Seeds are the files in
-// examples/inspect_model/models and tests/model/published, the dictionary is the strings of headers.
+// examples/models and tests/model/published, the dictionary is the strings of headers.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What must come of the configurations in examples/inspect_model/models: the settings written a
+/// What must come of the configurations in examples/models: the settings written a
 /// second time, and what they give. Source: the models' published config.json and their classes in
 /// Hugging Face transformers (mistral-4, gemma-4-vision, modernbert-base, gpt2: the class's
 /// defaults; glm-4-9b-chat: converted from its rope_ratio of 500). From mistral-7b-v0.1 to

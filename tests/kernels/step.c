@@ -532,6 +532,40 @@ static void test_hadamard(void) {
   MUST(memcmp(before, memory, sizeof memory) == 0);
 }
 
+/* What they compute is compared by cases/. */
+static void test_caches(void) {
+  int64_t two[2] = {7, 7};
+  MUST_WORK(posenc1_ring_slots(9, 2, 10, two));
+  MUST(two[0] == 9 && two[1] == 0);
+  MUST_REFUSE(posenc1_ring_slots(0, 3, 2, two),
+              "posenc1_ring_slots: count must be at most the capacity 2, got 3");
+  MUST_REFUSE(posenc1_ring_slots(0, 1, 2, NULL), "posenc1_ring_slots: slots must not be null");
+  MUST(two[0] == 9 && two[1] == 0);
+  MUST_WORK(posenc1_ring_slots(0, 0, 2, NULL));
+
+  static float memory[SLOTS * HEADS * DIM], bounds[2 * HEADS * 2 * DIM];
+  posenc1_heads const keys = {.data = memory, .format = POSENC1_F32};
+  for (size_t i = 0; i < SLOTS * HEADS * DIM; ++i) memory[i] = (float)i;
+  MUST_WORK(posenc1_page_bounds(&keys, 3, HEADS, DIM, 2, bounds));
+  MUST(bounds[0] == 0 && bounds[DIM] == HEADS * DIM);
+  memset(bounds, 0xff, sizeof bounds);
+  MUST_REFUSE(posenc1_page_bounds(NULL, 3, HEADS, DIM, 2, bounds), "keys must not be null");
+  MUST_REFUSE(posenc1_page_bounds(&keys, 3, HEADS, DIM, 2, NULL), "bounds must not be null");
+  MUST_REFUSE(posenc1_page_bounds(&keys, 3, HEADS, 0, 2, bounds), "head_dim must be positive");
+  MUST_REFUSE(posenc1_page_bounds(&keys, 3, HEADS, DIM, 0, bounds),
+              "posenc1_page_bounds: pages must have a token, got 0");
+  MUST_REFUSE(posenc1_page_bounds(&keys, 3, HEADS, DIM, 2, (char*)bounds + 2),
+              "bounds must begin at a multiple of the 4 bytes of an element, got a remainder of 2");
+  posenc1_heads none = keys, beyond = keys;
+  none.format = (posenc1_format)0;
+  MUST_REFUSE(posenc1_page_bounds(&none, 3, HEADS, DIM, 2, bounds),
+              "keys: format must be one of the header, got 0");
+  two[1] = SLOTS, beyond.slots = two, beyond.pages = SLOTS, beyond.page_tokens = 1;
+  MUST_REFUSE(posenc1_page_bounds(&beyond, 2, HEADS, DIM, 2, bounds), "keys: a slot must be below");
+  for (size_t i = 0; i < sizeof bounds; ++i) MUST(((unsigned char*)bounds)[i] == 0xff);
+  MUST_WORK(posenc1_page_bounds(&keys, 0, HEADS, DIM, 2, NULL));
+}
+
 /* An operand of several is what it is alone; cached keys move where they are, by decoding, rotating
  * and encoding; rounding as separate calls has their bits. */
 static void test_ways(posenc1_row_maker const* maker, float const* rows) {
@@ -717,6 +751,7 @@ void test_step(void) {
   test_ways(maker, rows);
   test_batches(maker, rows);
   test_hadamard();
+  test_caches();
   test_refusals(maker, rows);
   posenc1_row_maker_destroy(maker);
   posenc1_frequencies_destroy(f);

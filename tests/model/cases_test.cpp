@@ -3,7 +3,7 @@
 // A file has groups of cases. The settings of a case are `config`, a config.json, or `gguf`, the
 // keys of a GGUF file (gguf/encoded.hpp): those of its file, then of its group, then those `with`
 // it, and not those that it is `without`. A list in `with` has settings that are read alike.
-// A case is refused with the sentence `error`, or is `expected` to be what inspect_model --json
+// A case is refused with the sentence `error`, or is `expected` to be what posenc inspect --json
 // prints, in brief (see below).
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "../examples/inspect_model/model_json.hpp"
+#include "../examples/program/inspect/model_json.hpp"
 #include "model/gguf/encoded.hpp"
 #include "oracle/frequency_rules.hpp"
 #include "posenc/model/gguf.hpp"

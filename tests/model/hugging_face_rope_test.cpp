@@ -125,7 +125,7 @@ TEST(hugging_face_rope, has_parameters_that_say_the_same_of_every_shipped_model)
   auto const tests = std::filesystem::path(__FILE__).parent_path().parent_path();
   std::size_t kinds = 0;
   for (auto const& file : std::filesystem::directory_iterator(tests.parent_path() / "examples" /
-                                                              "inspect_model" / "models")) {
+                                                              "models")) {
     auto const model = read_hugging_face(file.path());
     for (auto const& kind : model.kinds) {
       if (kind.rotary.size() != 1) continue;

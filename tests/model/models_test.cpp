@@ -36,7 +36,7 @@ std::filesystem::path tests() {
   return std::filesystem::path(__FILE__).parent_path().parent_path();
 }
 std::filesystem::path shipped() {
-  return tests().parent_path() / "examples" / "inspect_model" / "models";
+  return tests().parent_path() / "examples" / "models";
 }
 std::filesystem::path published() { return tests() / "model" / "published"; }
 

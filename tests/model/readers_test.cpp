@@ -451,7 +451,7 @@ class shipped_models_in_both : public testing::TestWithParam<gguf_models::model>
 
 std::filesystem::path models_folder() {
   auto const tests = std::filesystem::path(__FILE__).parent_path().parent_path();
-  return tests.parent_path() / "examples" / "inspect_model" / "models";
+  return tests.parent_path() / "examples" / "models";
 }
 nlohmann::json shipped_config(std::string_view name) {
   return nlohmann::json::parse(std::ifstream(models_folder() / (std::string(name) + ".json")));
@@ -622,8 +622,8 @@ TEST(readers, find_the_keys_that_layers_of_gemma_share_alike) {
   EXPECT_TRUE(read(file(20).file()).key_layers.empty());
   EXPECT_EQ(
       message_of([&] { of_config("29"); }),
-      "posenc: config.json: num_kv_shared_layers must leave a layer of each type before those "
-      "that share, got 29");
+      "posenc: config.json: num_kv_shared_layers must leave a layer of each type before the "
+      "layers that share, got 29");
 
   // Gemma 4, as released: a pattern of five layers, of six.
   auto const shipped = [](std::string const& name) {

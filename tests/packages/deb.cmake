@@ -1,4 +1,4 @@
-# The Debian package libposenc-dev: it is for every architecture, depends on what its headers
+# The Debian package posenc has the program, where it was built. The package libposenc-dev: it is for every architecture, depends on what its headers
 # include, has every header, and CMake finds its components; lintian, where there is one, has
 # nothing to say. Run with cmake -P and: SOURCE, the checkout; BUILD, a configured build of it;
 # CPACK; DPKG_DEB; LINTIAN, which may be NOTFOUND.
@@ -14,7 +14,18 @@ function(run)
 endfunction()
 
 run("${CPACK}" -G DEB --config "${BUILD}/CPackConfig.cmake" -B "${room}")
-file(GLOB package "${room}/*.deb")
+file(GLOB program "${room}/posenc_*.deb")
+if(EXISTS "${BUILD}/posenc" AND NOT program)
+  message(FATAL_ERROR "cpack must make a package of the program")
+elseif(program)
+  run("${DPKG_DEB}" --field "${program}")
+  if(NOT output MATCHES "Section: science\n" OR NOT output MATCHES "Depends: [^\n]*libc6" OR output MATCHES "mpi|Recommends")
+    message(FATAL_ERROR "${program} has\n${output}")
+  endif()
+  run("${DPKG_DEB}" --extract "${program}" "${room}/program")
+  run("${room}/program/usr/bin/posenc" --version)
+endif()
+file(GLOB package "${room}/libposenc*.deb")
 if(NOT package MATCHES "/libposenc-dev_[0-9.]+_all\\.deb$")
   message(FATAL_ERROR "cpack must make one package of the name and for all architectures, made: ${package}")
 endif()

@@ -1,6 +1,6 @@
 # The wheel: its bytes are the same twice, also by `python3 -m build`; a new environment of Python has
 # posenc of it, which rotates, attends and reads a model (wheel.py). Run with cmake -P and: SOURCE, the
-# checkout; BUILD, a configured build of it; VERSION; LIBRARY, of the C API; XSIMD, JSON, as wheel.cmake
+# checkout; BUILD, a configured build of it; VERSION; LIBRARY, of the C API; PROGRAM, posenc_static, if it was built; XSIMD, JSON, as wheel.cmake
 # has them; PYTHON.
 cmake_policy(VERSION 3.25)
 set(room "${BUILD}/wheel_test")
@@ -10,9 +10,10 @@ function(run)
   if(result)
     message(FATAL_ERROR "${ARGV}: ${result}\n${output}")
   endif()
+  set(output "${output}" PARENT_SCOPE)
 endfunction()
 foreach(time first second)
-  execute_process(COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${SOURCE}" -DVERSION=${VERSION} "-DLIBRARY=${LIBRARY}" "-DXSIMD=${XSIMD}" "-DJSON=${JSON}"
+  execute_process(COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${SOURCE}" -DVERSION=${VERSION} "-DLIBRARY=${LIBRARY}" "-DPROGRAM=${PROGRAM}" "-DXSIMD=${XSIMD}" "-DJSON=${JSON}"
     "-DPYTHON=${PYTHON}" "-DFOLDER=${room}/${time}" -P "${SOURCE}/cmake/packaging/wheel.cmake" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 
@@ -44,4 +45,16 @@ else()
 endif()
 unset(ENV{POSENC_LIBRARY})
 set(wheel_py "${SOURCE}/tests/packages/wheel.py")
-run("${PYTHON}" -B "${wheel_py}" "${room}/venv" "${SOURCE}/examples/inspect_model/models/llama-3.1-8b.json")
+run("${PYTHON}" -B "${wheel_py}" "${room}/venv" "${SOURCE}/examples/models/llama-3.1-8b.json")
+if(EXISTS "${PROGRAM}")
+  run("${PYTHON}" -B -m posenc inspect llama-2-7b)
+  if(NOT output MATCHES "^llama-2-7b: llama, 32 layers")
+    message(FATAL_ERROR "python -m posenc inspect llama-2-7b says\n${output}")
+  endif()
+  if(no_venv EQUAL 0)
+    run("${room}/venv/bin/posenc" --version)
+    if(NOT output MATCHES "^posenc ${VERSION}\n$")
+      message(FATAL_ERROR "the command posenc of the wheel says ${output}")
+    endif()
+  endif()
+endif()

@@ -2,18 +2,20 @@
 # - every link leads to a file, and to a heading of it if it names one;
 # - every preset in a command is one of CMakePresets.json, every program one of examples/ or bench/;
 # - every program of examples/ has a workflow, which examples/README.md names;
-# - lines end before column 101, but for rows of tables and the lines to be copied that begin with apt-get;
+# - lines end before column 101, but for rows of tables;
 # - numbers below 1 begin with their zero;
 # - the page of simd/ has every function that a header asks an instruction set for, and who defines it;
-# - the first page has bench/README.md's speeds;
-# - bench/llama-cpp.svg draws what the table of include/posenc/adapter/README.md says;
+# - sentences are read once, as far as a grep can see (english.awk): those of pages, of comments over public names, of errors
+#   and of what posenc.py says;
+# - the first page names the packages that .ci/debian installs;
+# - bench/llama-cpp.svg draws what the table of bench/RESULTS.md says, and the first page has its ratios;
 # - the changelog begins with the version of posenc/version.hpp, and vcpkg.json has it.
 # Run with cmake -P and SOURCE, the directory that holds README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
-file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/*.md" "${SOURCE}/include/posenc/*/README.md"
-  "${SOURCE}/bench/README.md" "${SOURCE}/examples/README.md" "${SOURCE}/examples/*/README.md"
-  "${SOURCE}/tests/*/README.md" "${SOURCE}/cmake/README.md" "${SOURCE}/cmake/*/README.md" "${SOURCE}/.github/*.md")
+file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/*.md" "${SOURCE}/include/posenc/*/*.md"
+  "${SOURCE}/bench/*.md" "${SOURCE}/examples/README.md" "${SOURCE}/examples/*/*.md"
+  "${SOURCE}/tests/*/*.md" "${SOURCE}/cmake/README.md" "${SOURCE}/cmake/*/README.md" "${SOURCE}/.github/*.md")
 list(FILTER pages EXCLUDE REGEX "/broken/")
 file(READ "${SOURCE}/CMakePresets.json" presets)
 set(links 0)
@@ -92,7 +94,7 @@ foreach(page IN LISTS pages)
     string(REGEX REPLACE "[^ -~]" "" ascii "${line}")
     string(LENGTH "${ascii}" length)
     math(EXPR length "${length} + (${bytes} - ${length}) / 3")
-    if(length GREATER 100 AND NOT line MATCHES "^(apt-get |[|])")
+    if(length GREATER 100 AND NOT line MATCHES "^[|]")
       string(APPEND wrong "\n  ${page}:${number} has ${length} columns")
     endif()
     if(line MATCHES "(^|[ (`+-])[.][0-9]")
@@ -101,65 +103,58 @@ foreach(page IN LISTS pages)
   endforeach()
 endforeach()
 
-# What the first page says of rotation's speed: of heads of 128 of a type, in both layouts and of all sizes, how much longer
-# posenc takes than the limit, as "1.05 to 1.22".
-function(speeds_of section type result)
-  foreach(layout halves interleaved)
-    string(REGEX MATCH "\n[|] ${type} ${layout} [|][^\n]*" row "${section}")
-    string(REGEX MATCHALL "· [0-9]+[.][0-9]+!? ·" cells "${row}")
-    foreach(cell IN LISTS cells)
-      string(REGEX MATCH "([0-9]+)[.]([0-9]+)" cell "${cell}")
-      string(SUBSTRING "${CMAKE_MATCH_2}0000" 0 4 limit)
-      math(EXPR longer "(100000000 / (10000 * ${CMAKE_MATCH_1} + 1${limit} - 10000) + 50) / 100")  # 0120 would be octal
-      list(APPEND all ${longer})
-    endforeach()
-  endforeach()
-  list(SORT all COMPARE NATURAL)
-  list(GET all 0 least)
-  list(GET all -1 most)
-  foreach(number least most)
-    string(REGEX REPLACE "^(..)$" "0\\1" ${number} "${${number}}")
-    string(REGEX REPLACE "(..)$" ".\\1" ${number} "${${number}}")
-  endforeach()
-  set(${result} "${least} to ${most}" PARENT_SCOPE)
-endfunction()
-if(EXISTS "${SOURCE}/bench/README.md")
-  file(READ "${SOURCE}/bench/README.md" bench)
-  string(REGEX REPLACE "[][;]" "," bench "${bench}")
-  string(REGEX MATCH "\n## ([^\n]* [(]family [^\n]*)\n(.*)" section "${bench}")
-  set(title "${CMAKE_MATCH_1}")
-  string(REGEX REPLACE "\n## .*" "" section "${CMAKE_MATCH_2}")
-  string(REGEX REPLACE ":.*" "" cpu "${title}")
-  speeds_of("${section}" float float)
-  speeds_of("${section}" bf16 bfloat16)
-  set(speeds "On a ${cpu}, rotating float heads of 128 takes ${float} times as long as multiplying them by a constant, bfloat16 heads ${bfloat16} times")
-  file(READ "${SOURCE}/README.md" first)
-  string(REGEX REPLACE "[ \n]+" " " first "${first}")
-  string(FIND "${first}" "${speeds}" at)
-  if(at EQUAL -1)
-    string(APPEND wrong "\n  README.md must have the speeds of bench/README.md: ${speeds}")
+# Sentences.
+file(GLOB_RECURSE told RELATIVE "${SOURCE}" "${SOURCE}/include/posenc/*.hpp" "${SOURCE}/include/posenc/*.h" "${SOURCE}/examples/python/posenc.py")
+list(APPEND told ${pages})
+list(FILTER told EXCLUDE REGEX "/broken/")
+list(TRANSFORM told PREPEND "${SOURCE}/")
+execute_process(COMMAND awk -v "SOURCE=${SOURCE}" -f "${CMAKE_CURRENT_LIST_DIR}/english.awk" ${told} OUTPUT_VARIABLE read_twice COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "\n(.)" "\n  \\1" read_twice "\n${read_twice}")
+string(REGEX REPLACE "\n$" "" read_twice "${read_twice}")
+string(APPEND wrong "${read_twice}")
+
+# Packages.
+file(READ "${SOURCE}/README.md" first)
+string(REGEX REPLACE "[ \n]+" " " first "${first}")
+file(STRINGS "${SOURCE}/.ci/debian" packages REGEX "packages=\"")
+string(REGEX REPLACE "[^\"]*\"([^\"]*)\"[^\"]*" "\\1;" packages "${packages}")
+foreach(some IN LISTS packages)
+  string(REPLACE "$packages " "" some "${some}")
+  string(FIND "${first}" "`${some}`" at)
+  if(NOT some STREQUAL "" AND at EQUAL -1)
+    string(APPEND wrong "\n  README.md must say that .ci/debian installs `${some}`")
   endif()
-endif()
+endforeach()
 
 # The picture of tokens per second has the table's columns: f16 and q8_0, llama.cpp and posenc, by depth in 512 tokens.
 if(EXISTS "${SOURCE}/bench/llama-cpp.svg")
   file(READ "${SOURCE}/bench/llama-cpp.svg" picture)
-  file(STRINGS "${SOURCE}/include/posenc/adapter/README.md" rows REGEX "^[|] [0-9]+ [|] [0-9.]+ [|] [0-9.]+ [|] [0-9.]+ [|]")
+  file(STRINGS "${SOURCE}/bench/RESULTS.md" rows REGEX "^[|] [0-9]+ [|] [0-9.]+ [|] [0-9.]+ [|] [0-9.]+ [|]")
+  set(type_of_3 f16)
+  set(type_of_6 q8_0)
   foreach(column RANGE 1 6)
     set(points "")
+    set(gains "")
     foreach(row IN LISTS rows)
       string(REGEX MATCHALL "[0-9.]+" cells "${row}")
       list(GET cells 0 depth)
       list(GET cells ${column} cell)
       math(EXPR depth "${depth} / 512")
       string(APPEND points " ${depth},${cell}")
-      if(column MATCHES "3|6" AND depth GREATER 0 AND NOT picture MATCHES ">${cell}x<")
-        string(APPEND wrong "\n  bench/llama-cpp.svg must say ${cell}x, as include/posenc/adapter/README.md")
+      if(column MATCHES "3|6" AND depth GREATER 0)
+        string(APPEND gains " ${cell} |")
+        if(NOT picture MATCHES ">${cell}x<")
+          string(APPEND wrong "\n  bench/llama-cpp.svg must say ${cell}x, as bench/RESULTS.md")
+        endif()
       endif()
     endforeach()
     string(STRIP "${points}" points)
+    string(FIND "${first}" "with `-fa 1` | ${type_of_${column}} |${gains}" at)
+    if(column MATCHES "3|6" AND at EQUAL -1)
+      string(APPEND wrong "\n  README.md must have the row of bench/RESULTS.md: with `-fa 1` | ${type_of_${column}} |${gains}")
+    endif()
     if(NOT column MATCHES "3|6" AND NOT picture MATCHES "points='${points}'")
-      string(APPEND wrong "\n  bench/llama-cpp.svg must draw ${points}, column ${column} of include/posenc/adapter/README.md")
+      string(APPEND wrong "\n  bench/llama-cpp.svg must draw ${points}, column ${column} of bench/RESULTS.md")
     endif()
   endforeach()
 endif()
@@ -234,7 +229,7 @@ file(GLOB programs RELATIVE "${SOURCE}/examples" "${SOURCE}/examples/*/main.cpp"
 foreach(program IN LISTS programs)
   string(REGEX REPLACE "(/main)?\\.cpp$" "" name "${program}")
   string(REPLACE "_" "-" name "${name}")
-  if(name STREQUAL "attention-vs-distance")
+  if(name MATCHES "^program$")
     set(name curves)
   endif()
   if(NOT presets MATCHES "\"name\": \"${name}\", \"steps\"")

@@ -37,6 +37,9 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
                 "Requires-Dist": project["dependencies"], "Description-Content-Type": ["text/plain"]}
     page = ast.get_docstring(ast.parse(pathlib.Path("posenc/__init__.py").read_text()))
     wheel = {"Wheel-Version": ["1.0"], "Generator": ["posenc"], "Root-Is-Purelib": ["false"], "Tag": [tag]}
+    scripts = "".join(f"{command} = {of}\n" for command, of in project.get("scripts", {}).items())
+    if scripts:
+        files[f"{info}/entry_points.txt"] = f"[console_scripts]\n{scripts}".encode()
     for of, fields in (("METADATA", metadata), ("WHEEL", wheel)):
         files[f"{info}/{of}"] = "".join(f"{key}: {value}\n" for key, values in fields.items() for value in values).encode()
     files[f"{info}/METADATA"] += f"\n{page}\n".encode()
@@ -47,6 +50,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     with zipfile.ZipFile(pathlib.Path(folder) / f"{name}-{tag}.whl", "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in files.items():
             entry = zipfile.ZipInfo(path, (2026, 1, 1, 0, 0, 0))
-            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o100644 << 16
+            mode = 0o100755 if path == "posenc/posenc-program" else 0o100644
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, mode << 16
             archive.writestr(entry, data)
     return f"{name}-{tag}.whl"

@@ -39,14 +39,14 @@ class ggml_heads {
  public:
   using element_type = T;  ///< const if the heads are only read
 
-  /// Of anything with data, ne and nb, as ggml_tensor has.
+  /// From a tensor: anything with data, ne and nb, as ggml_tensor has.
   template <class Tensor>
   requires requires(Tensor const& t) { t.data, t.ne[3], t.nb[3]; }
   explicit ggml_heads(Tensor const& t)
       : ggml_heads(t.data, {t.ne[0], t.ne[1], t.ne[2], t.ne[3]},
                    {t.nb[0], t.nb[1], t.nb[2], t.nb[3]}) {}
 
-  /// Of the memory at data. Throws as the class says.
+  /// From memory at data. Throws as the class says.
   ggml_heads(std::conditional_t<std::is_const_v<T>, void const, void>* data,
              std::array<std::int64_t, 4> const& ne, std::array<std::size_t, 4> const& nb)
       : data_(static_cast<T*>(data)) {
@@ -107,7 +107,7 @@ class ggml_heads {
   std::array<std::ptrdiff_t, 4> stride_{};
 };
 
-/// What one call of the op is given besides its tensors of heads.
+/// The arguments of one call of the op, besides its tensors of heads.
 struct ggml_rope_call {
   ggml_rope_parameters parameters;  ///< as the op has them
   std::int32_t const* positions;    ///< [tokens], or [4][tokens] if parameters.has_axes()

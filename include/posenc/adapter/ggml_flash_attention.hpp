@@ -23,13 +23,13 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// What a caller may ask of the op.
+/// Options of the op that ggml's tensors cannot say.
 struct ggml_flash_attention_options {
-  /// Of keys and values of q8_0, decoding makes rounded products where the CPU multiplies codes:
-  /// see dot_products, which says how far they are off. This allocates.
+  /// Decoding over keys and values of q8_0 multiplies codes as integers, if the CPU can, which
+  /// rounds: dot_products says how far products are off. This allocates.
   bool dot_products = false;
-  /// What scores are multiplied by, behind the mask: a rule that looks at no position, as the op
-  /// has none. It needs more memory.
+  /// The factor of scores behind the mask: a rule that looks at no position, because the op has
+  /// none. It needs more memory.
   chosen_temperature temperature = {};
 };
 
@@ -47,7 +47,7 @@ class ggml_attention {
   ggml_attention(Tensor const& dst, options const& asked) noexcept
       : dst_(dst), parameters_(ggml_attention_parameters::of(dst.op_params)), asked_(asked) {}
 
-  /// What is not as ggml's op has it, or as attention can; null if all is.
+  /// The reason why this is left to ggml; null if posenc takes it.
   char const* refusal() const noexcept {
     auto const &q = this->q(), &k = *dst_.src[1], &v = *dst_.src[2];
     auto const divides = [](std::int64_t part, std::int64_t whole) { return whole % part == 0; };
@@ -119,7 +119,7 @@ class ggml_attention {
   }
 
  private:
-  /// What each worker has of its own.
+  /// The memory of one worker.
   struct own_memory {
     call* calls;              ///< [workers][batches]
     attention_rules* rules;   ///< [workers][batches]

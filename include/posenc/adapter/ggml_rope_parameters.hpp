@@ -91,8 +91,8 @@ inline void require_ggml_number(char const* name, float x) {
   require_positive("ggml_rope", name, static_cast<double>(x));
 }
 
-/// Where YaRN's ramp rises: a step at its start unless its end is beyond that, and at 0 for a
-/// context of 0.
+/// The interval in which YaRN's ramp rises: a step at its start unless its end is beyond that, and
+/// at 0 for a context of 0.
 inline yarn_ramp ggml_ramp(ggml_rope_parameters const& p) {
   require(p.n_ctx_orig >= 0, "ggml_rope: n_ctx_orig must not be negative, got ", p.n_ctx_orig);
   require_ggml_number("beta_fast", p.beta_fast);
@@ -109,7 +109,8 @@ inline yarn_ramp ggml_ramp(ggml_rope_parameters const& p) {
 }
 
 /// The power of base^(-2 / n_dims) that is each pair's frequency: its index, for VISION from the
-/// start of its section. Of sections that start at the same pair, ggml restarts the first one only.
+/// start of its section. If several sections start at the same pair, ggml restarts only the first
+/// one.
 inline std::vector<std::size_t> ggml_powers(ggml_rope_parameters const& p, pair_axes const& axes) {
   std::vector<std::size_t> powers(axes.pairs());
   auto const [t, h, w, e] = p.section_pairs();

@@ -39,7 +39,7 @@ class content_cache {
     return &entries_.back().value;
   }
 
-  /// Of a content that is not kept. Lets the least recently used values go.
+  /// Keeps the value of a content that is not kept yet. Drops the least recently used values.
   Value const& keep(content_parts content, Value value, std::size_t bytes) {
     entry made{{}, std::move(value), bytes};
     for (auto const part : content)

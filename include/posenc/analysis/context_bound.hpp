@@ -15,7 +15,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// What frequencies say about the context, of which a(r) = mean_cosine(f, r) is the judge.
+/// The contexts that frequencies allow, judged by a(r) = mean_cosine(f, r).
 struct context_bounds {
   /// The longest context with a(r) >= 0 at all of its distances, so that a key like the query
   /// scores above a random one on average [Men 2024, Theorem 1]; none if it is `reach` or longer.
@@ -28,8 +28,8 @@ struct context_bounds {
   double longest_wavelength;
 };
 
-/// Of any frequencies: RoPE's, p-RoPE's, or a context-extension rule's. O(reach * pairs).
-/// Throws std::invalid_argument unless reach is positive.
+/// Takes any frequencies: RoPE's, p-RoPE's, or a context-extension rule's. O(reach * pairs). Throws
+/// std::invalid_argument unless reach is positive.
 inline context_bounds context_bound(frequencies const& f, std::size_t reach) {
   detail::require(reach > 0, "context_bound: reach must be positive, got 0");
   double unrotated = 0, slowest = std::numeric_limits<double>::max();

@@ -106,10 +106,10 @@ struct row_dispersion {
   weight_bounds bounds;        ///< of them, at beta spread
 };
 
-/// Of a row of scores, of float or double, with -infinity for masked keys, under what acts on
-/// softmax in an encoding, by the head and the query's position where it looks at these. What a
-/// sink takes is not counted. Throws std::invalid_argument unless a key is not masked and all
-/// scores that are not masked are finite, and as the encoding does.
+/// The dispersion of a row of scores, in float or double, with -infinity for masked keys, under the
+/// rules of softmax in an encoding. Such a rule may look at the head and at the query's position.
+/// The weight of a sink is not counted. Throws std::invalid_argument unless a key is not masked and
+/// all scores that are not masked are finite, and as the encoding does.
 template <row_of_scores Row, class Encoding>
 row_dispersion dispersion(Row const& scores, Encoding const& encoding, std::size_t head = 0,
                           std::int64_t query_position = 0) {
@@ -135,7 +135,8 @@ row_dispersion dispersion(Row const& scores, Encoding const& encoding, std::size
       entropy,    largest,    smallest,      dispersion(std::abs(beta) * (high - low), row.size())};
 }
 
-/// Of the sharpest row of a spread: what a rule can do at most. O(1). Throws as above.
+/// The dispersion of the sharpest row of a spread, the most that a rule can do. O(1). Throws as
+/// above.
 template <class Encoding>
 row_dispersion dispersion(double spread, std::size_t keys, Encoding const& encoding) {
   auto const plain = sharpest_row(spread, keys);
@@ -174,8 +175,8 @@ struct sharpened_entropies {
   double below;                 ///< in nats
   std::optional<double> above;  ///< in nats
 };
-/// Of a polynomial that exceeds 1 at adaptive_temperature::entropy_of_maximum, else it throws
-/// std::invalid_argument, rises before it and does not rise after it, up to 64 nats.
+/// The polynomial must exceed 1 at adaptive_temperature::entropy_of_maximum, rise before it and not
+/// rise after it, up to 64 nats. Throws std::invalid_argument unless it exceeds 1 there.
 inline sharpened_entropies sharpens_between(adaptive_temperature const& rule = {}) {
   auto const middle = adaptive_temperature::entropy_of_maximum;
   detail::require(rule.polynomial(middle) > 1, "sharpens_between: the polynomial must exceed 1 at ",

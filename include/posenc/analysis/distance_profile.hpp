@@ -29,7 +29,7 @@ struct gaussian {
   std::uint64_t seed = 1;    ///< the same seed gives the same q and k
 };
 
-/// What to profile: how many heads and distances, of which queries and keys.
+/// The heads and distances of a profile, and its queries and keys.
 struct profile_settings {
   std::size_t head_dim = 128;  ///< of queries and keys
   std::size_t heads = 1;       ///< heads of the encoding; all have the same q and k
@@ -126,7 +126,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
   return profile_distances(encoding, settings, [](std::size_t, std::size_t) {});
 }
 
-/// What to map, and between which queries and keys.
+/// The length of a map, and its queries and keys.
 struct attention_map_settings {
   std::size_t head_dim = 128;  ///< of queries and keys
   std::size_t heads = 1;       ///< heads of the encoding; all have the same q and k
@@ -140,11 +140,11 @@ struct attention_map {
   std::size_t heads, length;    ///< as the settings say
   std::vector<double> weights;  ///< [heads][query][key]
 
-  /// Of a query and all keys. Precondition, not checked: head < heads, query < length.
+  /// The weights of a query for all keys. Precondition, not checked: head < heads, query < length.
   std::span<double const> row(std::size_t head, std::size_t query) const& noexcept {
     return std::span(weights).subspan((head * length + query) * length, length);
   }
-  /// Of a temporary.
+  /// The row of a temporary, as a vector.
   std::vector<double> row(std::size_t head, std::size_t query) && {
     auto const all = row(head, query);
     return {all.begin(), all.end()};

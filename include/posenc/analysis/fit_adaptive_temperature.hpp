@@ -22,11 +22,11 @@ struct temperature_sample {
 ///
 ///     sum_i (P(H_i) - beta_i)^2                                      [Velickovic 2024, section 5]
 ///
-/// between their lowest and highest entropy, beyond which a polynomial says nothing. Of use are
-/// rows that a temperature can help: neither right at beta 1 nor wrong at every beta. Errors of
-/// P: 1e-5 of the largest beta, 1e-12 where entropies begin near 0. Throws std::invalid_argument
-/// unless there are at least 5 different entropies, all in [0, 100], their range is more than a
-/// hundredth of the highest, and betas are in (0, 1e6].
+/// between their lowest and highest entropy, beyond which a polynomial says nothing. Use rows that
+/// a temperature can help: neither right at beta 1 nor wrong at every beta. Errors of P: 1e-5 of
+/// the largest beta, 1e-12 where entropies begin near 0. Throws std::invalid_argument unless there
+/// are at least 5 different entropies, all in [0, 100], their range is more than a hundredth of the
+/// highest, and betas are in (0, 1e6].
 inline adaptive_temperature fit_adaptive_temperature(std::span<temperature_sample const> samples) {
   constexpr auto name = "fit_adaptive_temperature: ";
   auto const n = static_cast<Eigen::Index>(samples.size());

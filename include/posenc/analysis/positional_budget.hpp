@@ -37,7 +37,7 @@ struct budget_of_pairs {
   std::size_t runner_up;        ///< the distance whose score comes next
 };
 
-/// What a head needs to pick one distance, by the number of pairs that it uses.
+/// The score that a head needs to pick one distance, by the number of pairs that it uses.
 struct positional_budget_result {
   std::vector<budget_of_pairs> by_pairs;  ///< of 1, 2, ... fastest pairs, as many as rotate
   std::size_t cheapest;                   ///< the number of pairs whose score is the smallest
@@ -92,7 +92,7 @@ struct near_recurrence {
 };
 
 /// The records of a pair's return at distances 1 to length - 1: denominators of best approximations
-/// of inv_freq / 2 pi. Of 1 radian per position: 1, 6, 19, 25, 44, 333, 710, 103993 ... Throws
+/// of inv_freq / 2 pi. For 1 radian per position: 1, 6, 19, 25, 44, 333, 710, 103993 ... Throws
 /// std::invalid_argument unless inv_freq is in (0, 2^64].
 inline std::vector<near_recurrence> near_recurrences(double inv_freq, std::size_t length) {
   detail::require(is_finite(inv_freq) && inv_freq > 0 && inv_freq <= 0x1p64,
@@ -109,7 +109,7 @@ inline std::vector<near_recurrence> near_recurrences(double inv_freq, std::size_
   return result;
 }
 
-/// What every query and every key of the head is, before it rotates.
+/// The query and the key of every token of the head, before they rotate.
 struct positional_head_vectors {
   std::vector<double> query;  ///< psi, [head_dim]
   std::vector<double> key;    ///< R^distance psi, [head_dim]
@@ -121,13 +121,13 @@ struct positional_head_vectors {
 ///
 ///     score / m  sum_{i < m} cos((s - distance) inv_freq_i)
 ///
-/// positional_budget says which m is the cheapest, and its score for a weight.
-/// Of base 1e4, 128 dims and score 40, among 512 tokens, the previous one has at least 0.03 of
-/// the weight by one pair, 0.9992 by nine and 0.62 by 64. Without positions equal tokens share
-/// weights, whatever q and k [Proposition 5.2]. `score` is scaled by 1 / sqrt(head_dim); dims of
-/// other pairs are 0. Relative error: 1e-15. Time: pairs * distance * 0.04 us. Throws
-/// std::invalid_argument unless pairs is at least 1 and as many rotate, score is finite and
-/// positive, and the rotary block lies within head_dim.
+/// positional_budget says which m is the cheapest, and its score for a weight. With base 1e4, 128
+/// dims and score 40, among 512 tokens, the previous token has at least 0.03 of the weight by one
+/// pair, 0.9992 by nine and 0.62 by 64. If nothing encodes positions, equal tokens share weights,
+/// whatever q and k [Proposition 5.2]. `score` is scaled by 1 / sqrt(head_dim); dims of other pairs
+/// are 0. Relative error: 1e-15. Time: pairs * distance * 0.04 us. Throws std::invalid_argument
+/// unless pairs is at least 1 and as many rotate, score is finite and positive, and the rotary
+/// block lies within head_dim.
 template <pair_layout Layout>
 positional_head_vectors positional_head(frequencies const& f, std::size_t distance,
                                         std::size_t pairs, double score, std::size_t head_dim,

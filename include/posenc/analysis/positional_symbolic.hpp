@@ -19,7 +19,7 @@ struct positional_symbolic_settings {
   double temperature = 0.05;     ///< of the mean over exchanges: 0.05 of weight is a factor of e
 };
 
-/// Of one head, each in [0, 1].
+/// The two scores of one head, each in [0, 1].
 struct positional_symbolic_score {
   double positional;  ///< 1 where weights stay with positions
   double symbolic;    ///< 1 where weights go with contents
@@ -63,12 +63,13 @@ struct exchange_mean {
 /// where attention is uniform; a head without positions is symbolic by 1.
 ///
 /// q: [queries][heads][head_dim]; k: [keys][kv_heads][head_dim]; result: [heads]. Side values of
-/// keys stay in their places. Pairs with a hidden key, or with weights of 0 in T, do not count. Of
-/// the pairs (0, 1), (0, 2) ... (1, 2) ... the last of each of `exchanges` equal parts are
-/// exchanged. Error: that of weights in T. Time: an attention over encoded keys per exchange,
-/// queries * heads * keys * head_dim products; the two keys alone are encoded again. Memory: scores
-/// and weights twice. Throws std::invalid_argument unless exchanges and temperature are positive,
-/// keys are not encoded, and a query sees two keys with weight; and what attention throws.
+/// keys stay in their places. Pairs with a hidden key, or with weights of 0 in T, do not count. The
+/// list of pairs (0, 1), (0, 2) ... (1, 2) ... is divided into `exchanges` equal parts, and the
+/// last pair of each part is exchanged. Error: that of weights in T. Time: an attention over
+/// encoded keys per exchange, queries * heads * keys * head_dim products; the two keys alone are
+/// encoded again. Memory: scores and weights twice. Throws std::invalid_argument unless exchanges
+/// and temperature are positive, keys are not encoded, and a query sees two keys with weight; and
+/// what attention throws.
 template <class T, class Encoding>
 std::vector<positional_symbolic_score> positional_symbolic(
     heads_view<T> const& q, heads_view<T> const& k, Encoding const& encoding,

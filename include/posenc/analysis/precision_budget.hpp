@@ -105,7 +105,7 @@ struct precision_at_length {
 
 namespace detail {
 
-/// What one position has of each pair, and should have: cos + i sin.
+/// For each pair at one position, cos + i sin as an engine has it and as it should be.
 template <storable Table>
 struct row_errors {
   std::vector<std::complex<double>> stored, exact;
@@ -127,8 +127,8 @@ struct row_errors {
     }
   }
 
-  /// Of scores of this position as the query's with another as the key's: what the product of one
-  /// row and the conjugate of the other is off.
+  /// The error of scores between a query at this position and a key at another one: the error of
+  /// the product of one row and the conjugate of the other.
   double score(row_errors const& key) const {
     double error = 0;
     for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -142,15 +142,15 @@ struct row_errors {
 }  // namespace detail
 
 /// The errors of an engine at lengths 64, 128, ... and `length`, of rows stored as Table, without
-/// attention factors. Of a model: the frequencies that its reader gives for a layer.
+/// attention factors. For a model, pass the frequencies that its reader gives for a layer.
 ///
 ///     precision_budget(f, 131072, float_angles{})             Hugging Face in float
 ///     precision_budget<bfloat16>(f, 131072, float_angles{})   with cos and sin cast to bfloat16
 ///     precision_budget(f, 131072, ggml_angles{1e4})           llama.cpp
 ///     precision_budget(f, 131072, exact_angles{})             posenc
 ///
-/// Errors of angles double with the length; a table of 16 bits adds its own, which does not grow:
-/// of base 1e4 and scores of up to 10, ratios of weights may be off by 11 % at 131072 tokens in
+/// Errors of angles double with the length; a table of 16 bits adds an error that does not grow.
+/// With base 1e4 and scores of up to 10, ratios of weights may be off by 11 % at 131072 tokens in
 /// float, 30 % in ggml, 13 % with bfloat16 tables, and 1.6e-6 here. Throws std::invalid_argument
 /// unless length is in [1, 2^53].
 template <storable Table = float, forms_angles How>

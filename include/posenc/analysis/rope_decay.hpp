@@ -32,8 +32,8 @@ struct score_moments {
   double mean,   ///< in units of scores
       variance;  ///< in units of scores, squared
 };
-/// Of q ~ N(0, I) and k = rho q + sqrt(1 - rho^2) z, z ~ N(0, I), at a distance, with d = head_dim
-/// and all dims rotated:
+/// The score of q ~ N(0, I) and k = rho q + sqrt(1 - rho^2) z, z ~ N(0, I), at a distance, with d =
+/// head_dim and all dims rotated:
 ///
 ///     mean 2 rho sum_i cos(r inv_freq_i) = rho d a(r)
 ///     variance 4 rho^2 sum_i cos^2(r inv_freq_i) + (1 - rho^2) d

@@ -9,7 +9,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// Welford's recurrence, which loses no precision on numbers far from 0. Without any numbers,
+/// Welford's recurrence, which loses no precision on numbers far from 0. If there are no numbers,
 /// everything is 0.
 class running_moments {
  public:

@@ -31,7 +31,7 @@ struct pair_score {
   double budget;      ///< A^2 |(x, y)| |(u, v)|: the largest |score| at any distance
 };
 
-/// What each pair contributes to the score of one query and one key.
+/// The contribution of each pair to the score of one query and one key.
 struct score_by_frequencies {
   double score;                   ///< <R_t q, R_s k>, t - s = distance: all pairs and `unpaired`
   double unpaired;                ///< the part of it from dims outside the rotary block
@@ -133,8 +133,8 @@ inline score_by_turns by_turns(score_by_frequencies const& score, std::size_t le
   return result;
 }
 
-/// |(x, y)| of each pair of queries or of keys, over tokens: [head][pair]. What a model uses each
-/// frequency for shows here. [Barbero 2024, figures 3 and 4] Heads before or after their rotation:
+/// |(x, y)| of each pair of queries or of keys, over tokens: [head][pair]. It shows how much a
+/// model uses each frequency. [Barbero 2024, figures 3 and 4] Heads before or after their rotation:
 /// it keeps norms, but for an attention factor. Throws std::invalid_argument unless the rotary
 /// block lies within the heads.
 template <pair_layout Layout, storable T>

@@ -21,11 +21,12 @@ struct spread_bounds {
   double unrotated;  ///< 2 s(W_q^T W_k): without rotation alone (NoPE), and attained there
 };
 
-/// Of one head's rows of W_q and W_k, [head_dim][inputs], as PyTorch and GGUF store them; s is the
-/// largest singular value, W_i has the two rows of a pair; rows beyond rotary_dim count as one
-/// pair. `norms` is [Velickovic 2024, Proposition 3.1]. Bounds are 1e-8 too large at most;
-/// `unrotated` is within 1e-8 of `norms`. Throws std::invalid_argument unless head_dim divides the
-/// numbers of both matrices, which are finite, and rotary_dim is even and at most head_dim.
+/// The bound of one head, from its rows of W_q and W_k, [head_dim][inputs], as PyTorch and GGUF
+/// store them; s is the largest singular value, W_i has the two rows of a pair; rows beyond
+/// rotary_dim count as one pair. `norms` is [Velickovic 2024, Proposition 3.1]. Bounds are 1e-8 too
+/// large at most; `unrotated` is within 1e-8 of `norms`. Throws std::invalid_argument unless
+/// head_dim divides the numbers of both matrices, which are finite, and rotary_dim is even and at
+/// most head_dim.
 template <pair_layout Layout, head_vector Q, head_vector K>
 spread_bounds spread_bound(Q const& w_q, K const& w_k, std::size_t head_dim,
                            std::size_t rotary_dim) {

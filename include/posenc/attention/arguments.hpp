@@ -15,7 +15,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// What attention is asked for, beside queries, keys, values and an encoding.
+/// The options of attention, besides queries, keys, values and an encoding.
 struct attention_options {
   posenc::mask mask = posenc::mask::causal;  ///< see mask.hpp
   /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise, or 1 where encoded(q) has a scale.
@@ -43,7 +43,7 @@ struct attention_result {
   std::vector<T> weights;  ///< [heads][queries][keys]
 };
 
-/// Where a call leaves more than outputs. Each is empty, or whole.
+/// Memory for more results than outputs. Each span is empty, or has all of them.
 template <std::floating_point T>
 struct attention_records {
   std::span<double> log_sum_exp = {};  ///< [queries][heads], as attention_result has it
@@ -65,7 +65,7 @@ template <class Q>
 concept attended_queries = std::same_as<Q, heads_view<typename Q::element_type>> ||
     std::same_as<Q, encoded_queries<typename Q::element_type>>;
 
-/// Of heads, or of what rotate was given, which knows its scale:
+/// From heads, or from an operand of rotate, which knows its scale:
 ///
 ///     auto const queries = rotated<halves>(q).scale(s);
 ///     rotate(rows, queries, rotated<halves>(k, pages));
@@ -76,7 +76,7 @@ template <class T>
 encoded_queries<T> encoded(heads_view<T> const& q, double scale = 1) {
   return {q, scale};
 }
-/// The same of a rotation, by its scale.
+/// From an operand of rotate, with its scale.
 template <class Rotation>
 auto encoded(Rotation const& q) -> decltype(encoded(q.target(), static_cast<double>(q.scale()))) {
   return encoded(q.target(), static_cast<double>(q.scale()));

@@ -125,10 +125,10 @@ void attend(tasks<Executor> const& split, Calls const& calls, std::span<std::byt
   shared.add_ranges(0, 1);
 }
 
-/// The same in one of the workers, all of which call it with equal arguments and the same memory.
-/// Outputs are whole when all have returned. Errors of arguments are thrown by every worker, behind
-/// the first barrier, so that none waits for another: also where the workers' arguments differ.
-/// What the encoding throws is thrown by the worker that met it, behind the last barrier.
+/// attend in one of the workers, all of which call it with equal arguments and the same memory.
+/// Outputs are whole when all workers have returned. Every worker throws an error of arguments,
+/// behind the first barrier, so that none waits for another: also if the workers' arguments differ.
+/// If the encoding throws, the worker that met it throws behind the last barrier.
 template <class Barrier, class Calls>
 void attend(worker<Barrier> const& self, Calls const& calls, std::span<std::byte> memory) {
   detail::shared_memory const shared(detail::calls_of(calls), self.count(), memory.data());

@@ -100,7 +100,7 @@ class given_mask {
                     slope_count_);
   }
 
-  /// Of where the cells lie and how they are seen, for workers that compare what they are given.
+  /// A hash of the cells' place and shape, for workers that compare their arguments.
   std::uint64_t hash() const noexcept {
     detail::argument_hash all;
     for (std::size_t const n :
@@ -114,7 +114,7 @@ class given_mask {
 
   // Not checked: what check() has passed, and tokens and heads of that call.
 
-  /// What is added to a score: 0 if there are no biases, and -infinity where the key is hidden.
+  /// The number that is added to a score: 0 if there are no biases, -infinity if the key is hidden.
   double bias(std::size_t query, std::size_t head, std::size_t key) const noexcept {
     double score = 0;
     apply(query, head, {key, key + 1}, std::span(&score, 1));

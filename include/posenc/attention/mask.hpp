@@ -23,8 +23,8 @@ struct position_interval {
   friend bool operator==(position_interval const&, position_interval const&) = default;
 };
 
-/// The keys that a query sees: those of an interval of positions around its own and, where it is
-/// said, of its own packed sequence, and that given cells show. `&` is the intersection.
+/// The keys that a query sees: the keys in an interval of positions around the query's. Packed
+/// sequences and given cells hide more keys. `&` is the intersection.
 ///
 ///     mask::full                                  every key
 ///     mask::causal                                no key after the query
@@ -42,7 +42,7 @@ struct position_interval {
 /// cells go by the order of tokens alone: see given_mask. Immutable.
 class mask {
  public:
-  /// Of a window: no limit.
+  /// No limit on a side of a window.
   static constexpr auto any = std::numeric_limits<std::int64_t>::max();
 
   static mask const full,  ///< every key
@@ -63,8 +63,8 @@ class mask {
     return mask(size - 1, size - 1);
   }
 
-  /// Keys more than `distance` behind the query, and none other: window(distance, any) has those
-  /// that this leaves out. Throws std::invalid_argument if distance is negative.
+  /// Only keys more than `distance` behind the query: the keys that window(distance, any) hides.
+  /// Throws std::invalid_argument if distance is negative.
   static mask farther_than(std::int64_t distance) {
     detail::require(distance >= 0, "mask: the distance must not be negative, got ", distance);
     return mask(any, -1 - distance);
@@ -115,8 +115,8 @@ class mask {
   /// Made of the same parts in the same order.
   friend bool operator==(mask const&, mask const&) = default;
 
-  /// Of its parts, for workers that compare what they are given: of cells, of all but their
-  /// address.
+  /// A hash of its parts, for workers that compare their arguments; the address of cells is left
+  /// out.
   std::uint64_t hash() const noexcept {
     detail::argument_hash all;
     all.add(static_cast<std::uint64_t>(behind_));
@@ -129,7 +129,7 @@ class mask {
   }
 
   /// Throws std::invalid_argument unless the lengths of packed sequences, if any, sum to the
-  /// numbers of queries and keys. Given cells have a check of their own.
+  /// numbers of queries and keys. Given cells have another check.
   void check(std::size_t queries, std::size_t keys) const {
     if (!packing_) return;
     auto const of_queries = packing_->queries.back(), of_keys = packing_->keys.back();

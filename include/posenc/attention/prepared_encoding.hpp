@@ -23,7 +23,8 @@ namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
-/// What positions decide of an encoding, for the queries and keys of one step. Keeps none of them.
+/// The part of an encoding that depends only on positions, for the queries and keys of one step.
+/// Keeps none of the positions.
 template <std::floating_point T, class Encoding>
 class prepared_sites {
   static_assert(encoding_check<Encoding>::passed && site_1_check<Encoding>::passed);
@@ -134,7 +135,7 @@ class prepared_encoding {
   Encoding const& encoding() const noexcept { return sites_.encoding(); }  ///< must outlive this
   positions_view query_positions() const& noexcept { return query_positions_; }  ///< [queries]
   positions_view key_positions() const& noexcept { return key_positions_; }      ///< [keys]
-  /// Of a temporary.
+  /// The positions of a temporary, moved out.
   token_positions query_positions() && noexcept { return std::move(query_positions_); }
   token_positions key_positions() && noexcept { return std::move(key_positions_); }  ///< likewise
   /// Whether the keys come encoded from a cache, so that site 2 leaves them alone.
@@ -152,7 +153,7 @@ class prepared_encoding {
   void adjust_scores(score_row<S> const& row) const requires(acts_on_scores<Encoding>) {
     sites_.adjust_scores(row);
   }
-  /// What attention reads.
+  /// The prepared sites, which attention reads.
   detail::prepared_sites<T, std::remove_const_t<Encoding>> const& sites() const noexcept {
     return sites_;
   }
@@ -168,8 +169,8 @@ class prepared_encoding {
 
 namespace detail {
 
-/// The positions of the step. Throws std::invalid_argument if the options have some of their own,
-/// or if queries or keys are in another state.
+/// The positions of the step. Throws std::invalid_argument if the options have positions too, or if
+/// queries or keys are in another state.
 template <std::floating_point T, class Encoding>
 attention_positions positions_of(prepared_encoding<T, Encoding> const& step,
                                  attention_options const& options, std::size_t queries,

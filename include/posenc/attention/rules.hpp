@@ -41,7 +41,7 @@ enum class temperature_rule : std::uint32_t {
   critical            ///< critical_temperature, `scale` times; 0: 2
 };
 
-/// A rule of site 4 and its numbers. Those that the rule has not must be 0 and empty.
+/// A rule of site 4 and its numbers. Numbers that the rule does not have must be 0 and empty.
 struct chosen_temperature {
   temperature_rule rule = temperature_rule::none;  ///< what scores are multiplied by
   double length = 0;           ///< in tokens; of logarithms above 1, of by_position positive
@@ -96,12 +96,13 @@ struct profiles_view {
   heads_view<float const> query_side = {nullptr, {0, 1, 1}};  ///< [queries][heads][rank]
 };
 
-/// What attention is asked, for a program that reads it from a model's file, a graph or a caller:
+/// The rules of attention as one value, for a program that reads them from a model's file, a graph
+/// or a caller:
 ///
 ///     attention_rules const rules{.sees = mask::causal & mask::sliding_window(4096), .cap = 50};
 ///     attention(q, k, v, rules);
 ///
-///     x = scale <q, k> + key bias       of keys that were made without theirs
+///     x = scale <q, k> + key bias       if keys are stored without their bias
 ///     x = factor beta_t x               factor, and temperature of the query
 ///     x = a(distance) x + m(distance)   tau
 ///     x + profiles + biases             given cell by cell
@@ -109,11 +110,11 @@ struct profiles_view {
 ///     mask                              sees
 ///     softmax(beta x), with a sink      temperature, sinks
 ///
-/// It is an encoding of sites 3 and 4, and says the mask and the scale in place of attention's
-/// options, which then must have neither: the order, the bits and the errors are those of the
-/// encodings that it names. One type, so that attention is compiled once for all that a program may
-/// be asked. Site 2 stands beside it: scheme{rope<halves>(f), rules}. What is viewed must outlive
-/// it. Gradients do not get through: write the scheme.
+/// It is an encoding of sites 3 and 4, and has the mask and the scale in place of attention's
+/// options, which then must have neither. The order, the bits and the errors are the same as with
+/// the encodings that it names. It is one type, so attention is compiled once for all rules. Site 2
+/// stands beside it: scheme{rope<halves>(f), rules}. The viewed arrays must outlive it. It has no
+/// gradients: write the scheme.
 struct attention_rules {
   mask sees = mask::causal;          ///< which keys a query sees
   std::optional<double> scale = {};  ///< on <q, k>, as attention_options has it
@@ -237,7 +238,7 @@ struct attention_rules {
     return sinks.empty() ? no_sink : sinks[first_head + head];
   }
 
-  /// Of all numbers, for workers that compare what they are given; the mask is the call's.
+  /// A hash of all numbers, for workers that compare their arguments; the call adds the mask.
   std::uint64_t hash() const noexcept {
     detail::argument_hash all;
     for (double const x : {factor, of_queries.scale, of_queries.floor_scale, of_queries.offset, cap,

@@ -21,8 +21,8 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// Numbers at any address, aligned or not, each rounded once to nearest even. (Where they are
-/// aligned, a number type is a format of itself: heads_view k(numbers, shape, slots).)
+/// Numbers at any address, aligned or not, each rounded once to nearest even. (If numbers are
+/// aligned, their type is a format already: heads_view k(numbers, shape, slots).)
 template <storable T>
 struct numbers_of {
   using number_type = T;  ///< how each dim is stored
@@ -66,12 +66,12 @@ struct e4m3 {
 
   /// Throws unless scale and inverse are as of_scale takes them.
   void check() const { require_scale(scale, quant_scale(), scale); }
-  /// Of a head. Throws as check does.
+  /// The bytes of a head. Throws as check does.
   std::size_t bytes(std::size_t head_dim) const {
     check();
     return head_dim;
   }
-  /// What numbers are multiplied by.
+  /// The factor of numbers.
   float quant_scale() const noexcept { return inverse == 0 ? 1 / scale : inverse; }
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
@@ -94,7 +94,7 @@ struct e4m3 {
                                                           std::size_t i) noexcept {
     return detail::e4m3_codes::load<Lanes>(head + i);
   }
-  /// Of every head.
+  /// The factor of every head.
   float factor() const noexcept { return scale * 256; }
 
  private:
@@ -126,13 +126,13 @@ struct deepseek_v4 {
   /// in numbers below 2^-14 of the largest of their group.
   static constexpr deepseek_v4 of_cpus() noexcept { return {true, 1e-4f}; }
 
-  /// Of a head. Throws unless head_dim is 64 and a positive multiple of 64 more.
+  /// The bytes of a head. Throws unless head_dim is 64 and a positive multiple of 64 more.
   std::size_t bytes(std::size_t head_dim) const {
     detail::require(head_dim > rotary && head_dim % group == 0,
                     "deepseek_v4: head_dim must be a multiple of 64 above 64, got ", head_dim);
     return head_dim + rotary;
   }
-  /// Of a head.
+  /// The bytes of a head's scales.
   std::size_t scale_bytes(std::size_t head_dim) const noexcept { return head_dim / group; }
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to, std::byte* scales) const noexcept {

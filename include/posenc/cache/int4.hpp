@@ -65,7 +65,7 @@ POSENC_ALWAYS_INLINE inline auto nearest_nibble(Number const& x) noexcept {
 /// scale) + zero is one multiply-add, as GPUs have it; on CPUs without, a code may differ by one.
 /// vLLM stores heads after a random Hadamard transform, and divides by approximation.
 struct int4_per_head {
-  /// Of a head. Throws unless head_dim is even.
+  /// The bytes of a head. Throws unless head_dim is even.
   std::size_t bytes(std::size_t head_dim) const {
     detail::require(head_dim % 2 == 0, "int4_per_head: head_dim must be even, got ", head_dim);
     return head_dim / 2;
@@ -137,7 +137,7 @@ struct int4_per_head {
 struct int4_static {
   float scale = 1;  ///< of the tensor
 
-  /// Of a head. Throws unless the scale is finite and not negative, and head_dim even.
+  /// The bytes of a head. Throws unless the scale is finite and not negative, and head_dim even.
   std::size_t bytes(std::size_t head_dim) const {
     detail::require(is_finite(scale) && scale >= 0,
                     "int4_static: the scale must be finite and not negative, got ", scale);
@@ -166,7 +166,7 @@ struct int4_static {
                                                           std::size_t i) noexcept {
     return detail::neighbours_from<Lanes>(head, i, 8);
   }
-  /// Of every head.
+  /// The factor of every head.
   float factor() const noexcept { return scale; }
 };
 

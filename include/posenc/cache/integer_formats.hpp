@@ -142,7 +142,7 @@ struct int8_per_head {
                                                           std::size_t i) noexcept {
     return detail::integers<std::int8_t, Lanes>(head + i);
   }
-  /// Of a head.
+  /// The factor of a head.
   float factor(std::byte const* scales) const noexcept { return detail::number_at<float>(scales); }
 };
 
@@ -156,7 +156,7 @@ struct int8_static {
   static constexpr auto codes_are = code_layout::int8;  ///< for dot products
   float scale = 1;                                      ///< of the tensor
 
-  /// Of a head. Throws unless the scale is finite and not negative.
+  /// The bytes of a head. Throws unless the scale is finite and not negative.
   std::size_t bytes(std::size_t head_dim) const {
     detail::require(is_finite(scale) && scale >= 0,
                     "int8_static: the scale must be finite and not negative, got ", scale);
@@ -181,7 +181,7 @@ struct int8_static {
                                                           std::size_t i) noexcept {
     return detail::integers<std::int8_t, Lanes>(head + i);
   }
-  /// Of every head.
+  /// The factor of every head.
   float factor() const noexcept { return scale; }
 };
 

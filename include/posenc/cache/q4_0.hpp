@@ -29,13 +29,13 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// 18 bytes for 32 dims: half(d), then byte j has code j in its low bits and code j + 16. m has
 /// code 0, so that ties go away from m. 1 / d, product and sum are rounded apart, as on x86; a
 /// compiler that fuses the two (g++ for ARM) gives a code that may differ by one at ties. A group
-/// of zeros has d = -0 and codes 8. One with NaN or an infinite number becomes NaN as a whole.
-/// Where |m| is above 8 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 8
-/// as NaN.
+/// of zeros has d = -0 and codes 8. A group with NaN or an infinite number becomes NaN as a whole.
+/// If |m| is above 8 * 65504, half(d) is infinite, as in ggml: codes are read as infinity, 8 as
+/// NaN.
 struct q4_0 {
   static constexpr std::size_t group = 32;  ///< dims with one scale
 
-  /// Of a head. Throws unless head_dim is a multiple of 32.
+  /// The bytes of a head. Throws unless head_dim is a multiple of 32.
   std::size_t bytes(std::size_t head_dim) const {
     detail::require(head_dim % group == 0, "q4_0: head_dim must be a multiple of 32, got ",
                     head_dim);

@@ -25,15 +25,15 @@ enum class q8_0_writer { reference, avx2 };
 ///     d = |x|max / 127 of 32 numbers;   code = x (1 / d), to the nearest, ties away from zero
 ///     avx2: x (127 / |x|max), ties to even;   read as code half(d)
 ///
-/// 34 bytes for 32 dims: half(d), codes. The two writers differ by one code at ties, and where the
-/// two reciprocals differ in their last bit. A group of zeros has d = 0 and codes 0. Where |x|max
-/// is above 127 * 65504, half(d) is infinite, as ggml's is: codes are read as infinity, 0 as NaN.
+/// 34 bytes for 32 dims: half(d), codes. The two writers differ by one code at ties, and if the two
+/// reciprocals differ in their last bit. A group of zeros has d = 0 and codes 0. If |x|max is above
+/// 127 * 65504, half(d) is infinite, as in ggml: codes are read as infinity, 0 as NaN.
 struct q8_0 {
   static constexpr auto codes_are = code_layout::groups_of_32;  ///< for dot products
   q8_0_writer writer = q8_0_writer::reference;                  ///< whose bytes
   static constexpr std::size_t group = 32;                      ///< dims with one scale
 
-  /// Of a head. Throws unless head_dim is a multiple of 32.
+  /// The bytes of a head. Throws unless head_dim is a multiple of 32.
   std::size_t bytes(std::size_t head_dim) const {
     detail::require(head_dim % group == 0, "q8_0: head_dim must be a multiple of 32, got ",
                     head_dim);

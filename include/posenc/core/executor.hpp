@@ -16,8 +16,8 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// What an executor is given: task(i) does part i of a call's work, in the thread that calls, and
-/// throws nothing. It may be copied, and is over when the call is.
+/// The argument of an executor: task(i) does part i of a call's work, in the calling thread, and
+/// throws nothing. It may be copied, and ends with the call.
 class task {
  public:
   /// Refers to `work`, a callable of the index.
@@ -73,7 +73,7 @@ class tasks {
   /// Throws std::invalid_argument unless count is positive.
   tasks(std::size_t count, Executor const& run) : tasks(std::addressof(run), count) {}
   tasks(std::size_t, Executor const&&) = delete;  // posenc: what is viewed must have a name
-  /// Of one without a name.
+  /// From a temporary executor.
   template <class E>
   requires std::same_as<Executor, detail::kept_executor<std::remove_cv_t<E>>> tasks(
       std::size_t count, E&& run)
@@ -127,7 +127,7 @@ class worker {
 
 namespace detail {
 
-/// What task i of n has of `count` things.
+/// The part of `count` things that task i of n has.
 struct part {
   std::size_t first, count;
 };
@@ -143,7 +143,7 @@ constexpr std::uint32_t hash_of_task(std::size_t i) noexcept {
 }
 
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-/// What work() throws.
+/// The exception that work() throws, or null.
 inline std::exception_ptr caught(auto const& work) noexcept {
   try {
     work();

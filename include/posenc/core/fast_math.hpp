@@ -18,8 +18,8 @@
 /// - The bits of what is computed in integers: phases of whole positions, and the conversions of
 ///   half and bfloat16.
 ///
-/// What else headers promise does not: the same bits in two ways (by number or by register, whole
-/// or in parts, in two places of a program), NaN out for NaN in, the sign of 0, and subnormal
+/// Other promises of headers do not hold: the same bits in two ways (by number or by register,
+/// whole or in parts, in two places of a program), NaN out for NaN in, the sign of 0, and subnormal
 /// numbers, which the CPU may flush to 0. A barrier stands only where reordering costs accuracy.
 namespace posenc { inline namespace POSENC_TARGET {
 

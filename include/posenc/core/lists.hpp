@@ -14,7 +14,7 @@
 namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
-/// Of a vector, an array, a span ...: its span, and the type of its numbers.
+/// The span of a vector, an array, a span ..., and the type of its numbers.
 template <class R>
 using span_of = decltype(std::span(std::declval<R&>()));
 template <class R>
@@ -43,7 +43,7 @@ struct list_view : std::span<T const> {
   /// Braces.
   list_view(std::initializer_list<T> list) noexcept
       : std::span<T const>(list.begin(), list.size()) {}
-  /// What std::span takes.
+  /// The argument of std::span.
   template <class List>
   requires std::convertible_to<List const&, std::span<T const>> list_view(List const& list)
   noexcept : std::span<T const>(list) {}

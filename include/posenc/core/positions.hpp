@@ -55,7 +55,7 @@ struct token_positions : std::vector<std::int64_t> {
   token_positions(std::initializer_list<std::int64_t> positions) : vector(positions) {}
   /// Moved, if the vector is given away.
   token_positions(std::vector<std::int64_t> positions) noexcept : vector(std::move(positions)) {}
-  /// Of integers of any other type. Throws std::invalid_argument unless each position fits int64.
+  /// From integers of any other type. Throws std::invalid_argument unless each position fits int64.
   template <integer_range Integers>
   token_positions(Integers const& positions) {
     reserve(static_cast<std::size_t>(std::size(positions)));
@@ -97,7 +97,7 @@ class position_list {
     memory.resize(is_counted() ? count_ : 0);
     return listed(memory.data());
   }
-  /// Of the tokens [first, last), whose positions rise, those at positions in [nearest, farthest].
+  /// The tokens of [first, last), whose positions rise, at positions in [nearest, farthest].
   std::pair<std::size_t, std::size_t> within(std::size_t first, std::size_t last,
                                              std::int64_t nearest,
                                              std::int64_t farthest) const noexcept {

@@ -19,9 +19,9 @@
 
 #if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))
 /// A program without exceptions (-fno-exceptions) may define it, as [[noreturn]], to be called on
-/// an error with the text of std::invalid_argument. Without it, and on systems without weak symbols
-/// (macOS, Windows), the text goes to stderr and the program aborts. If a library defines it, link
-/// with -Wl,-u,posenc_on_error.
+/// an error with the text of std::invalid_argument. If it is not defined, and on systems without
+/// weak symbols (macOS, Windows), the text goes to stderr and the program aborts. If a library
+/// defines it, link with -Wl,-u,posenc_on_error.
 extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 #endif
 

@@ -13,8 +13,8 @@ namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
-/// What may be viewed beyond the line: an object with a name, or what is a view itself, as a
-/// std::span is.
+/// An array that may be viewed beyond the line: an object with a name, or a view itself, like a
+/// std::span.
 template <class R>
 concept outlives_its_line =
     std::ranges::borrowed_range<R> || std::remove_cvref_t<R>::views_what_has_a_name;
@@ -32,15 +32,15 @@ struct viewed : std::span<T const> {
   static constexpr bool views_what_has_a_name = true;  ///< so it may itself have none
 
   viewed() = default;
-  /// Of what has a name.
+  /// From an object with a name.
   template <class List>
   requires std::convertible_to<List&, std::span<T const>> viewed(List& list)
   noexcept : std::span<T const>(list) {}
-  /// Of a view without one.
+  /// From a view, which may be a temporary.
   template <detail::outlives_its_line List>
   requires std::convertible_to<List const&, std::span<T const>> viewed(List const&& list)
   noexcept : std::span<T const>(list) {}
-  /// What lies at an address.
+  /// The numbers at an address.
   viewed(T const* first, std::size_t count) noexcept : std::span<T const>(first, count) {}
   template <detail::ends_with_its_line List>
   viewed(List const&&) = delete;  // posenc: what is viewed must have a name

@@ -81,8 +81,8 @@ inline constexpr bool has_zero_points = F::codes_are == code_layout::scaled_uint
 #if defined(POSENC_HAS_DOT_PRODUCTS)
 POSENC_QUIET_BEGIN
 
-/// Where 64 dims of a head are: in groups, the two that begin at these bytes; else the codes from
-/// `first` on. An odd last group is taken twice.
+/// The place of 64 dims of a head: the two groups that begin at these bytes, or the codes from
+/// `first` on if there are no groups. An odd last group is taken twice.
 template <class F>
 struct dims_64 {
   std::size_t first, second = 0;
@@ -145,7 +145,7 @@ struct values_64 {
           lanes<float>::multiply_add(j < 2 ? unit : other_unit, integer_sums::as_floats(sum[j]),
                                      lanes<float>::load(sums + 16 * j)));
   }
-  /// Where the sums of dims i to i + 3 are.
+  /// The index of the sums of dims i to i + 3.
   static constexpr std::size_t index_of(std::size_t i) noexcept {
     return has_groups<F> ? i / 32 * 32 + i / 4 % 2 * 16 + i % 32 / 8 * 4
                          : i / 64 * 64 + i / 4 % 4 * 16 + i % 64 / 16 * 4;
@@ -325,7 +325,7 @@ struct scaled_weights {
   }
 };
 
-/// Where values have groups: the weights of a tile as parts of the largest of each row,
+/// For values with groups: the weights of a tile as parts of the largest of each row,
 /// [rows][16][streams]. Codes are made of these and the scales of 16 values.
 struct unscaled_weights {
   using number = lanes<float>::number;
@@ -353,7 +353,8 @@ struct unscaled_weights {
         seen[c / rows * 4 + n] |= which_are_some(lanes<float>::load(row + 16 * n));
     }
   }
-  /// Of the scales of two groups. Values without a weight, hidden tokens among them, do not count.
+  /// From the scales of two groups. Values without a weight, hidden tokens among them, do not
+  /// count.
   template <class F>
   static void find(group_factors& to, head_block<F, 16> const& v, dims_64<F> const& at,
                    std::uint32_t with_weight) noexcept {
@@ -367,8 +368,8 @@ struct unscaled_weights {
   }
 };
 
-/// sums += weights values of a tile, tokens [from, to) of a run. What a block needs is captured by
-/// value: g++ would load it anew for each.
+/// sums += weights values of a tile, tokens [from, to) of a run. The block captures by value,
+/// because g++ would load references anew for each.
 template <class F>
 POSENC_ALWAYS_INLINE inline void add_tile(float* sums, scaled_weights<F>& weights, float const*,
                                           auto& reader, token_run const& run, std::size_t from,
@@ -389,8 +390,8 @@ POSENC_ALWAYS_INLINE inline void add_tile(float* sums, scaled_weights<F>& weight
   };
   reader.read(from, to, add);
 }
-/// Where values have groups, their factors are found a block before their codes are read: a CPU
-/// waits long for them.
+/// If values have groups, their factors are found a block before their codes are read, because a
+/// CPU waits long for them.
 template <class F>
 POSENC_ALWAYS_INLINE inline void add_tile(float* sums, unscaled_weights& weights,
                                           float const* tiles, auto& reader, token_run const&,

@@ -44,10 +44,11 @@ void add_bias(score_row<T> const& row, auto const& bias) {
 
 }  // namespace detail
 
-/// What attention does to a row at site 3: the encoding's adjust_scores, or else its bias is added
-/// to each score, in double, rounded once. Throws std::invalid_argument as the encoding does; for a
-/// bias, unless each key has a position and the encoding has the row's head. A row in braces is of
-/// floats: adjust_scores(alibi(8), {scores, head, query_position, key_positions, query}).
+/// Does to a row what attention does at site 3: calls the encoding's adjust_scores, or else adds
+/// its bias to each score, in double, rounded once. Throws std::invalid_argument as the encoding
+/// does; for a bias, unless each key has a position and the encoding has the row's head. A row in
+/// braces is of floats: adjust_scores(alibi(8), {scores, head, query_position, key_positions,
+/// query}).
 template <class T = float, acts_on_scores E>
 void adjust_scores(E const& e, score_row<T> const& row) {
   if constexpr (detail::adjusts_scores<E>) {

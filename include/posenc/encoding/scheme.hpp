@@ -84,7 +84,7 @@ void backward_through(score_row<T const> const& before, std::span<T> d_scores, s
   }
 }
 
-/// What each encoding of a scheme that acts on queries and keys has prepared, in their order;
+/// The prepared parts of a scheme's encodings that act on queries and keys, in their order;
 /// backward from the last to the first.
 template <class... Prepared>
 class prepared_scheme {

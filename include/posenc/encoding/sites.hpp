@@ -43,7 +43,8 @@ concept acts_on_embeddings = detail::embeds<E, float> && detail::embeds<E, doubl
 ///     prepared.encode_queries(q, first_token);    token i of q, by positions[first_token + i]
 ///     prepared.encode_keys(k, first_token);       [tokens][heads][head_dim]
 ///
-/// What differs by head takes a third argument, the index of the view's first head, or kv head.
+/// An encoding that differs by head takes a third argument, the index of the view's first head, or
+/// kv head.
 template <class E>
 concept acts_on_queries_and_keys =
     detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
@@ -130,7 +131,8 @@ concept has_hash = requires(E const& e) { { e.hash() } -> std::same_as<std::uint
 
 // How many heads an encoding serves.
 
-/// Has parameters for heads() heads; attention must have as many. Without it any number will do.
+/// Has parameters for heads() heads; attention must have as many. An encoding without heads() takes
+/// any number.
 template <class E>
 concept knows_heads = requires(E const& e) { { e.heads() } -> std::same_as<std::size_t>; };
 
@@ -138,7 +140,7 @@ concept knows_heads = requires(E const& e) { { e.heads() } -> std::same_as<std::
 template <class E>
 concept knows_kv_heads = requires(E const& e) { { e.kv_heads() } -> std::same_as<std::size_t>; };
 
-/// Without heads(), refuses a number of heads: throws std::invalid_argument in the name of a
+/// Has no heads(), and refuses a number of heads: throws std::invalid_argument in the name of a
 /// function.
 ///
 ///     e.require_heads(function, count)                      or (function, count, kv_count)

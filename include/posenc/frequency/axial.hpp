@@ -51,7 +51,7 @@ inline frequencies axial(list_view<std::size_t> dims, list_view<double> bases) {
   }
   return {std::move(inv_freq), std::move(rest), 1};
 }
-/// Of one base for all axes.
+/// With one base for all axes.
 inline frequencies axial(list_view<std::size_t> dims, double base) {
   return axial(dims, std::vector(dims.size(), base));
 }

@@ -90,7 +90,7 @@ class frequencies {
   phase_steps const& steps() const noexcept { return steps_; }     ///< for exact angles
   /// The pairs that rows change: of non-zero frequency, or all if attention_factor is not 1.
   std::span<pair_range const> rotated_pairs() const& noexcept { return rotated_pairs_; }
-  /// Of a temporary.
+  /// The ranges of a temporary, moved out.
   std::vector<pair_range> rotated_pairs() && { return std::move(rotated_pairs_); }
 
   /// The same frequencies with another attention factor, in place of this one. Throws as the

@@ -98,11 +98,11 @@ struct part_ntk_scaling {
       extrapolation = 1;   ///< the unscaled frequencies' part: extrapolation_factor
 };
 
-/// What came before YaRN. From slow pairs to fast ones: linear, then ntk, then unscaled, blended
-/// along two of YaRN's ramps, from 0.75 to 1.25 and from 2 to 16 turns within the original length.
-/// [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding, where these constants are fixed] Throws
-/// unless rotary_dim is even and at least 4, base is finite and above 1,
-/// factor and length are finite and positive, and the shares are in [0, 1].
+/// The rule that came before YaRN. From slow pairs to fast ones: linear, then ntk, then unscaled,
+/// blended along two of YaRN's ramps, from 0.75 to 1.25 and from 2 to 16 turns within the original
+/// length. [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding, where these constants are fixed]
+/// Throws unless rotary_dim is even and at least 4, base is finite and above 1, factor and length
+/// are finite and positive, and the shares are in [0, 1].
 inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scaling const& scaling) {
   auto const factor = scaling.factor, length = scaling.original_length;
   detail::require_positive("part_ntk", "factor", factor);
@@ -134,8 +134,9 @@ struct ntk_by_parts_scaling {
 ///     g_i = clamp((r_i - alpha) / (beta - alpha), 0, 1),   r_i = L inv_freq_i / 2 pi
 ///
 /// alpha = beta is a step: pairs of at least that many turns are kept. yarn_by_rotations and llama3
-/// use this rule. What the field calls YaRN has a ramp over the indices of pairs instead: yarn.
-/// Throws unless factor and length are finite and positive, and 0 <= alpha <= beta, both finite.
+/// use this rule. The rule that the field calls YaRN has a ramp over the indices of pairs instead:
+/// yarn. Throws unless factor and length are finite and positive, and 0 <= alpha <= beta, both
+/// finite.
 inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const& scaling) {
   auto const [factor, length, alpha, beta] = scaling;
   detail::require_positive("ntk_by_parts", "factor", factor);

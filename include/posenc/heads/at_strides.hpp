@@ -13,7 +13,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// Of [tokens][heads][head_dim].
+/// The shape of heads, [tokens][heads][head_dim].
 struct heads_shape {
   std::size_t tokens = 0,  ///< in all
       heads = 0,           ///< of each token

@@ -24,7 +24,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 
 namespace detail {
 
-/// Where elements are: T*, or the words of an engine, where T is as<half> or as<bfloat16>.
+/// The address of elements: T*, or the words of an engine if T is as<half> or as<bfloat16>.
 template <class T>
 struct elements_at {
   T* first;
@@ -145,7 +145,7 @@ class heads_view<T, Address> : public Address::template of<T> {
   std::byte const* codes(std::size_t token, std::size_t head) const noexcept {
     return reinterpret_cast<std::byte const*>(this->at(token, head));
   }
-  /// Where the heads are in memory.
+  /// The address of the heads in memory.
   std::array<address const*, 1> addresses() const noexcept { return {this}; }
 };
 
@@ -244,8 +244,8 @@ class heads_view<Format, Address> {
   std::byte const* scales(std::size_t token, std::size_t head) const noexcept requires(is_scaled) {
     return reinterpret_cast<std::byte const*>(scales_.at(token, head));
   }
-  /// Of numbers_of: the first number of a token's head, and the stride to the next head in numbers;
-  /// null where the token has no slot, or numbers are not aligned.
+  /// For numbers_of: the first number of a token's head, and the stride to the next head in
+  /// numbers; null if the token has no slot, or numbers are not aligned.
   auto numbers(std::size_t token, std::size_t head) const noexcept
       requires(!reads && detail::has_numbers<format_type>) {
     using T = typename format_type::number_type;
@@ -272,12 +272,12 @@ class heads_view<Format, Address> {
     return slice;
   }
 
-  /// Of the tokens; empty where they are at strides.
+  /// The slots of the tokens; empty if heads are at strides.
   std::span<std::int64_t const> slots() const noexcept {
     if constexpr (requires { codes_.slots(); }) return codes_.slots();
     return {};
   }
-  /// Where codes, and scales that are elsewhere, are in memory.
+  /// The addresses of codes, and of scales that lie elsewhere.
   auto addresses() const noexcept {
     if constexpr (is_scaled) {
       return std::array{&codes_, &scales_};

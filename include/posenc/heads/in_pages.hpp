@@ -20,7 +20,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// Of [pages][page_tokens][heads][head_dim].
+/// The shape of pages, [pages][page_tokens][heads][head_dim].
 struct pages_shape {
   std::size_t pages = 0,  ///< in all
       page_tokens = 0,    ///< of each page
@@ -131,7 +131,7 @@ class paged_address {
            page_stride_ == other.page_stride_ && pages_ == other.pages_ &&
            !share_a_slot(slots(), other.slots());
   }
-  /// Of the tokens; empty where none were given.
+  /// The slots of the tokens; empty if none were given.
   std::span<std::int64_t const> slots() const noexcept {
     return {slots_, slots_ == nullptr ? 0 : tokens_};
   }

@@ -1,10 +1,11 @@
-// The slots of tokens in a paged cache, from a block table.
+// The slots of tokens in a cache: from a block table, or in a ring.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -64,7 +65,46 @@ std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> le
 
 namespace detail {
 
-/// What may be slots; a view says of which type.
+inline void require_ring(char const* function, std::size_t count, std::size_t capacity) {
+  require(capacity > 0 && std::in_range<std::int64_t>(capacity), function,
+          ": capacity must be positive and below 2^63, got ", capacity);
+  require(count <= capacity, function, ": count must be at most the capacity ", capacity, ", got ",
+          count);
+}
+/// Writes the slots of tokens from `first` on.
+inline void write_ring_slots(std::size_t first, std::size_t capacity,
+                             std::span<std::int64_t> slots) noexcept {
+  auto slot = first % capacity;
+  for (auto& of_token : slots) {
+    of_token = static_cast<std::int64_t>(slot);
+    slot = slot + 1 == capacity ? 0 : slot + 1;
+  }
+}
+
+}  // namespace detail
+
+/// The slots of `count` tokens from token `first` on in a cache that keeps the last `capacity`
+/// tokens, as a ring: token t is in slot t % capacity, where it replaces token t - capacity.
+///
+///     auto const written = ring_slots(first, count, capacity);          what the step adds
+///     auto const kept = std::min(first + count, capacity);
+///     auto const read = ring_slots(first + count - kept, kept, capacity);  what attention reads
+///
+/// Slots are in the order of tokens, so that positions need not be given. With a window of w tokens
+/// and steps of up to n tokens, capacity must be at least w + n - 1: the first query of a step sees
+/// w - 1 tokens before it, which the step must not replace. Throws std::invalid_argument unless
+/// capacity is positive and fits std::int64_t, and count is at most capacity.
+inline std::vector<std::int64_t> ring_slots(std::size_t first, std::size_t count,
+                                            std::size_t capacity) {
+  detail::require_ring("ring_slots", count, capacity);
+  std::vector<std::int64_t> slots(count);
+  detail::write_ring_slots(first, capacity, slots);
+  return slots;
+}
+
+namespace detail {
+
+/// A type that may be slots; a view says of which numbers.
 template <class Slots>
 concept slot_list = requires(Slots const& slots) {
   std::data(slots), std::size(slots);

@@ -48,7 +48,7 @@ struct float_of_16_bits {
     return Format::template decode<scalar_bits>(bits);
   }
 
-  /// Of the same bits.
+  /// The number with these bits.
   static constexpr Format from_bits(std::uint16_t bits) noexcept {
     Format result{};
     result.bits = bits;

@@ -30,15 +30,15 @@ struct gguf_options {
 ///
 /// The layout of pairs is that of the weights in the file: converters permute the queries and keys
 /// of Llama and others to interleaved pairs. Frequencies are computed as by ggml: the factors of a
-/// tensor divide before scaling, and YaRN's ramp is truncated. Where ggml differs from a model's
-/// own code (Qwen3-VL's last pairs, Phi 3's window) the reader follows the latter, and a note says
+/// tensor divide before scaling, and YaRN's ramp is truncated. If ggml differs from a model's code
+/// (Qwen3-VL's last pairs, Phi 3's window), the reader follows the model's code, and a note says
 /// so.
 ///
 /// Throws std::invalid_argument for what gguf_metadata refuses, an unknown rope.scaling.type, and
 /// keys that are absent, of another type or out of range. The error names file, key and value. One
-/// file of several is an error, too, where the others are not read. An error, too, unless
-/// unknown_model::as_llama is asked for: an unknown architecture, and a key that llama.cpp does not
-/// read for it though its name speaks of positions, scale or mask.
+/// file of several is an error too, if the other files are not read. An unknown architecture is an
+/// error unless unknown_model::as_llama is asked for, and so is a key that llama.cpp does not read
+/// for it though its name speaks of positions, scale or mask.
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
 inline model_description read_gguf(std::filesystem::path const& first,
                                    gguf_options const& options = {});

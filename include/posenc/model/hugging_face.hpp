@@ -53,7 +53,7 @@ template <std::same_as<nlohmann::json> Json>
 model_description read_hugging_face(Json const& parsed, std::string const& name,
                                     hugging_face_options const& options = {});
 
-/// What a rope_parameters object leaves to the rest of its file.
+/// The settings that a rope_parameters object leaves to the rest of its file.
 struct rope_surroundings {
   std::size_t head_dim;                              ///< of queries and keys
   double base = 1e4;                                 ///< rope_theta, unless it is inside

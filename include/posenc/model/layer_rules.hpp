@@ -32,7 +32,7 @@ inline attention_rules rules_but_sinks(char const* function, layer_description c
 
 }  // namespace detail
 
-/// What attention is asked in a layer: the mask of text, and sites 3 and 4. Heads rotate elsewhere
+/// The rules of attention in a layer: the mask of text, and sites 3 and 4. Heads rotate elsewhere
 /// (model/rotate.hpp).
 ///
 ///     std::vector<double> slopes;

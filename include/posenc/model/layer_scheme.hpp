@@ -81,7 +81,7 @@ class layer_scheme {
   }
   /// Site 4, see adds_sink.
   double sink(std::size_t head) const noexcept { return rules_.sink(head); }
-  /// What sites 3 and 4 do, with the mask of text.
+  /// The rules of sites 3 and 4, with the mask of text.
   attention_rules const& rules() const noexcept { return rules_; }
 
   /// Throws std::invalid_argument, in the name of `function`, if the layer has ALiBi for another

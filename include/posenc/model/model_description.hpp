@@ -58,19 +58,20 @@ struct rotary_description {
   bool opposite = false;  ///< by the opposite angle (nanochat): make rows by rows_of
   /// The tensor rope_freqs of a GGUF file divides the frequencies of the rule.
   bool has_pair_factors = false;
-  /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
+  /// The axis of each pair (M-RoPE). If it is absent, all pairs rotate by the position of the
+  /// token.
   std::optional<pair_axes> axes = {};
   /// The numbers of the rule, read or assumed, under the keys of rope_parameters; a number
   /// that has no key there has its key or tensor of GGUF.
   std::vector<model_setting> parameters = {};
 };
 
-/// What a norm takes together, and by which weights.
+/// The numbers that a norm takes together, and its weights.
 enum class norm_scope {
   unknown,      ///< posenc does not know whether there is a norm
   none,         ///< there is no norm
   head,         ///< a head, by weights that all heads share (Qwen 3), or none: head_norm
-  own_weights,  ///< a head, by weights of its own (PLaMo 2)
+  own_weights,  ///< a head, with weights for each head (PLaMo 2)
   token,        ///< all heads of a token, by a weight for each number (OLMo 2)
   centred       ///< a LayerNorm, which subtracts the mean (Cohere)
 };
@@ -127,7 +128,7 @@ enum class both_ways {
   prefix                ///< of the prompt (PaliGemma)
 };
 
-/// What layers of one kind do, site by site. What is absent does not act. Plain data.
+/// The settings of layers of one kind, site by site. An absent setting does not act. Plain data.
 struct layer_description {
   /// full_attention, sliding_attention ..., as the settings say, with ", NoPE" if it does not
   /// rotate.
@@ -156,7 +157,7 @@ struct layer_description {
   // The keys that a query sees: mask_of (model/layer_mask.hpp) makes the mask.
   std::optional<std::size_t> window = {};         ///< earlier keys are at distances below this
   std::optional<std::size_t> ahead = 0;           ///< so many later keys; none: all (an encoder)
-  std::optional<std::size_t> chunk = {};          ///< the keys of its own chunk of this size
+  std::optional<std::size_t> chunk = {};          ///< the keys of the query's chunk of this size
   posenc::both_ways both_ways = both_ways::none;  ///< tokens that see each other beside these
   std::optional<index_heads> index = {};          ///< a query sees the keys that these choose
   bool shares_index = false;  ///< a query sees the keys that an earlier layer chose
@@ -173,19 +174,19 @@ struct layer_description {
   }
 };
 
-/// What a reader found in a model's settings. Plain data.
+/// The result of a reader: a model's settings. Plain data.
 struct model_description {
   std::string type;                         ///< model_type, or general.architecture of GGUF
   std::size_t layers = 0;                   ///< their number
   std::optional<std::size_t> context = {};  ///< tokens that the model is made for
   std::string embedding = {};               ///< site 1: learned, sinusoidal, or empty
   std::vector<layer_description> kinds;     ///< each layer is of one of them
-  /// Of each layer, the one whose keys and values its queries see: another one, if it writes none
-  /// (Gemma 3n, Gemma 4). Empty: each sees its own.
+  /// For each layer, the layer whose keys and values its queries see: another layer, if it writes
+  /// none (Gemma 3n, Gemma 4). Empty: each layer sees its keys and values.
   std::vector<std::size_t> key_layers = {};
   /// Defaults that stand for absent keys, one sentence each.
   std::vector<std::string> assumptions = {};
-  /// What a user of these settings should know, one sentence each.
+  /// Remarks for users of these settings, one sentence each.
   std::vector<std::string> notes = {};
 
   // The same for programs. Of a GGUF file `read` has the keys about positions alone.
@@ -202,11 +203,11 @@ struct model_description {
     detail::refuse("model_description: layer must be below the number of layers, ", layers,
                    ", got ", layer);
   }
-  /// Of a temporary.
+  /// The kind of a temporary, as a copy.
   layer_description kind_of(std::size_t layer) && { return std::as_const(*this).kind_of(layer); }
 };
 
-/// What readers do with an unknown model_type or general.architecture, and with keys that they do
+/// The answer of readers to an unknown model_type or general.architecture, and to keys that they do
 /// not read though the names say that they act.
 ///
 ///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})

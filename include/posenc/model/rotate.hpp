@@ -75,7 +75,7 @@ struct pair_dims {
   bool operator==(pair_dims const&) const = default;
 };
 
-/// Where pair `pair` lies in a head. Throws std::invalid_argument if the block is not within it.
+/// The dims of pair `pair` in a head. Throws std::invalid_argument if the block is not within it.
 inline pair_dims dims_of_pair(rotary_description const& rotary, std::size_t head_dim,
                               std::size_t pair) {
   auto const dims = rotary.frequencies.at(1).rotary_dim();

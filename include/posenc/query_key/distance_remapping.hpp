@@ -45,9 +45,9 @@ class distance_remapping {
   }
 
   std::int64_t window() const noexcept { return window_; }  ///< the first far distance, in tokens
-  /// Where a query stands in far scores.
+  /// The position of a query in far scores.
   double far_query(std::int64_t position) const { return far_query_(position); }
-  /// Where a key stands in far scores.
+  /// The position of a key in far scores.
   double far_key(std::int64_t position) const { return far_key_(position); }
 
   /// Whether query - key is below window().
@@ -118,7 +118,7 @@ class distance_remapped {
       : inner_(std::move(inner)), distances_(std::move(distances)) {}
 
   Inner const& inner() const noexcept { return inner_; }  ///< of near scores
-  /// Of far scores: an encoding of site 2, which throws as inner does, or a map. Views this.
+  /// The encoding of far scores, at site 2, which throws as inner does; or a map. Views this.
   detail::at_far_positions<Inner> far() const noexcept { return {inner_, distances_}; }
   /// Which scores are far, and where they stand.
   distance_remapping const& distances() const noexcept { return distances_; }

@@ -42,7 +42,7 @@ struct prepared_hadamard {
 struct hadamard_transform {
   std::size_t block = 0;  ///< a power of two that divides head_dim; 0: the largest
 
-  /// Of as many tokens as there are positions.
+  /// Prepares as many tokens as there are positions.
   template <std::floating_point T = float>
   detail::prepared_hadamard prepare(auto const& positions) const {
     return {positions.size(), block};

@@ -22,7 +22,7 @@ concept position_map = requires(M const& map, std::int64_t position) {
 
 namespace detail {
 
-/// Where a map puts positions.
+/// The type of the positions that a map gives.
 template <class P>
 std::vector<P> mapped(positions_view positions, auto const& map) {
   std::vector<P> result;

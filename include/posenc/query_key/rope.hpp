@@ -28,7 +28,8 @@ namespace posenc { inline namespace POSENC_TARGET {
 ///     rope<halves>(truncated(geometric(512, 1e6), 0.25))            Gemma 4's global layers
 ///     rope<interleaved>(geometric(64, 1e4), rotary_block::last())   DeepSeek: last 64 dims
 ///
-/// Without attention, queries and keys are rotated by what it prepares, or by rotate() itself:
+/// A program that does not call attention rotates queries and keys by the prepared value, or by
+/// rotate():
 ///
 ///     auto const prepared = rope<halves>(f).prepare(positions);     once per step
 ///     prepared.encode_queries(q), prepared.encode_keys(k);          every layer

@@ -30,7 +30,7 @@ struct prepared_unprojected {
     inner->embed(q, positions_view(positions).subspan(first_token, q.tokens()));
   }
   void encode_keys(auto const& k, std::size_t first = 0) const { encode_queries(k, first); }
-  /// What is added is a constant.
+  /// The added embedding is a constant, so gradients pass.
   void backward_queries(auto const&, std::size_t = 0) const {}
   void backward_keys(auto const&, std::size_t = 0) const {}
 };

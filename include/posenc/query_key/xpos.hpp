@@ -38,7 +38,7 @@ struct xpos_gains {
   }
 };
 
-/// What xPos prepares for queries, or for keys: a rotation whose gains fit what is rotated.
+/// The prepared rotation of xPos, for queries or for keys, whose gains differ.
 template <pair_layout Layout, std::floating_point Real>
 class prepared_xpos {
  public:

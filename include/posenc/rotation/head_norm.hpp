@@ -13,7 +13,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 enum class norm_kind { rms, l2 };
 /// A norm before the rotation (Qwen 3, Gemma 3), or after it (HunYuan, Llama 4, nanochat).
 enum class norm_place { before, after };
-/// What keeps a head of zeros finite, with r the mean or the sum of squares.
+/// The place of eps, which keeps a head of zeros finite; r is the mean or the sum of squares.
 enum class norm_eps {
   inside,   ///< sqrt(r + eps)          nearly all
   outside,  ///< sqrt(r) + eps
@@ -35,8 +35,8 @@ struct head_norm {
   bool plus_one = false;                        ///< of the weights
 };
 
-/// Where the heads of a step are rounded to a storage type, beside the target's own rounding.
-/// Nowhere, unless said: a fused step then computes in float from load to store.
+/// The points where the heads of a step are rounded to a storage type, besides the rounding of the
+/// target. By default there are none: a fused step computes in float from load to store.
 struct rounding_points {
   bool normalised = false,  ///< x / root, before the weights
       norm = false,         ///< what the norm gives
@@ -44,8 +44,8 @@ struct rounding_points {
       products = false,     ///< each product of the rotation, and their sum
       rotated = false;      ///< what the rotation gives, before the scale; then before encoding
 
-  /// As norm, rotation and cache write in calls of their own, each of which computes in float: vLLM
-  /// on CPUs. A fused call that leaves them out changes a model [TensorRT-LLM #14464].
+  /// As three separate calls for norm, rotation and cache round, each of which computes in float:
+  /// vLLM on CPUs. A fused call that leaves them out changes a model [TensorRT-LLM #14464].
   static constexpr rounding_points separate_calls() noexcept {
     return {.norm = true, .rotated = true};
   }

@@ -10,9 +10,9 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// Takes heads: a heads_view that is written, or a struct of yours with one function. It is called
-/// once per head, in any order, by several threads where a rotation has tasks. numbers is
-/// [head_dim]; the span is valid until write returns. Where the struct has tokens(), heads() and
+/// Takes heads: a heads_view that is written, or a struct of yours with one function. rotate calls
+/// it once per head, in any order, from several threads if the rotation has tasks. numbers is
+/// [head_dim]; the span is valid until write returns. If the struct has tokens(), heads() and
 /// head_dim(), rotate checks them against the source.
 ///
 ///     struct columns {                              vLLM's page of keys, [page][head][dim][token]

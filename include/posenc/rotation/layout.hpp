@@ -11,9 +11,9 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// Pairs (i, i + n/2) of a block of n dims: x0 x1 x2 x3 y0 y1 y2 y3. Also called "half-split",
 /// "rotate_half", NeoX. Llama in Hugging Face's weights, Gemma, Qwen, the p-RoPE paper's code.
 struct halves {
-  /// Where x of a pair is in the block.
+  /// The index of x of a pair in the block.
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return pair; }
-  /// Where y of a pair is in the block.
+  /// The index of y of a pair in the block.
   static constexpr std::size_t y_index(std::size_t pair, std::size_t pairs) noexcept {
     return pairs + pair;
   }
@@ -37,9 +37,9 @@ struct halves {
 
 /// Pairs (2i, 2i + 1): x0 y0 x1 y1 x2 y2 x3 y3. [Su 2021]; GPT-J, Llama in Meta's weights, GLM.
 struct interleaved {
-  /// Where x of a pair is in the block.
+  /// The index of x of a pair in the block.
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return 2 * pair; }
-  /// Where y of a pair is in the block.
+  /// The index of y of a pair in the block.
   static constexpr std::size_t y_index(std::size_t pair, std::size_t) noexcept {
     return 2 * pair + 1;
   }

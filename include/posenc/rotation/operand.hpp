@@ -168,7 +168,7 @@ class operand {
   std::size_t target_block_ = 1, source_block_ = 1;
 };
 
-/// What rotated and unrotated return.
+/// An operand: the result of rotated or unrotated.
 template <class H>
 concept rotary_operand = requires {
   requires H::is_operand;

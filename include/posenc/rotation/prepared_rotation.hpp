@@ -15,8 +15,8 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// What an encoding prepares that rotates by rows, one per token: rope, m_rope, or your own, which
-/// needs only
+/// The prepared value of an encoding that rotates by rows, one per token: rope, m_rope, or yours,
+/// which needs only
 ///
 ///     template <class T>
 ///     auto prepare(positions_view positions) const {

@@ -21,7 +21,7 @@
 namespace posenc { inline namespace POSENC_TARGET {
 
 /// The permutation between layouts: dim d of a head in layout To is dim result[d] of the same head
-/// in layout From. What follows applies it; use it to gather tensors of other kinds.
+/// in layout From. The functions below apply it; use it to gather tensors of other kinds.
 ///
 ///     interleaved -> halves, 8 of 8 dims           0 2 4 6 1 3 5 7
 ///     halves -> interleaved, the last 4 of 6       0 1 2 4 3 5

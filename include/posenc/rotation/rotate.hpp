@@ -54,7 +54,8 @@ void rotate(Rows const& rows, First const& first,
             More const&... more) requires(!rotary_operand<Rows> && !detail::splits_work<Rows>) {
   detail::for_checked(rows, detail::rotate_each, first, more...);
 }
-/// Where nothing rotates: norm, scale, transform, another type or format. See above.
+/// rotate for operands that do not rotate: norm, scale, transform, another type or format. See
+/// above.
 template <rotary_operand First, rotary_operand... More>
 void rotate(First const& first, More const&... more) {
   detail::for_checked(detail::no_rows(), detail::rotate_each, first, more...);

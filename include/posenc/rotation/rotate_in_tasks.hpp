@@ -74,7 +74,7 @@ void rotate(Split const& split, Rows const& rows, First const& first,
             More const&... more) requires(!rotary_operand<Rows> && !detail::splits_work<Rows>) {
   detail::for_parts(split, rows, first, more...);
 }
-/// Where nothing rotates, see rotate.
+/// rotate for operands that do not rotate; see above.
 template <detail::splits_work Split, rotary_operand First, rotary_operand... More>
 void rotate(Split const& split, First const& first, More const&... more) {
   detail::for_parts(split, detail::no_rows(), first, more...);

@@ -41,7 +41,7 @@ class axis_positions {
     }
   }
 
-  /// Of one array, [axes][tokens], as position_ids are held: integers of any type become int64,
+  /// From one array, [axes][tokens], like position_ids: integers of any type become int64,
   /// fractional numbers double.
   template <position_range Numbers>
   requires std::same_as<P, detail::widened_t<Numbers>> axis_positions(std::size_t axes,
@@ -65,7 +65,7 @@ class axis_positions {
   std::span<P const> of(std::size_t axis) const& noexcept {
     return {positions_.data() + axis * tokens_, tokens_};
   }
-  /// The same of a temporary.
+  /// The positions of a temporary on an axis, moved out.
   std::vector<P> of(std::size_t axis) && {
     auto const all = of(axis);
     return {all.begin(), all.end()};
@@ -110,7 +110,7 @@ cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes,
 template <class P>
 concept built_position = std::same_as<P, std::int64_t> || std::same_as<P, double>;
 
-/// Where a part begins that follows an image or a video.
+/// The first position of a part that follows an image or a video.
 enum class after_grid {
   largest,      ///< one beyond the largest position, as Qwen2-VL and Qwen2.5-VL were trained
                 ///< [Qwen2-VL, 2.1; transformers 4, get_rope_index]
@@ -186,11 +186,11 @@ class axis_position_builder {
   std::size_t tokens() const noexcept { return positions_.size(); }  ///< of all parts so far
   P next() const noexcept { return next_; }  ///< the position of the next part
 
-  /// What to add to the index of a token generated later: largest position + 1 - tokens, even where
-  /// longest_side steps back after a long video; next() - tokens after a tied image.
+  /// Add this to the index of a token that is generated later: largest position + 1 - tokens, also
+  /// if longest_side steps back after a long video; next() - tokens after a tied image.
   P rope_delta() const noexcept { return end_ - static_cast<P>(positions_.size()); }
 
-  /// Of all parts so far, on three axes: time, height, width.
+  /// The positions of all parts so far, on three axes: time, height, width.
   axis_positions<P> positions() const {
     std::vector<P> all;  // [axes][tokens]
     for (std::size_t axis = 0; axis < 3; ++axis)

@@ -81,7 +81,7 @@ class cos_sin_cache {
     }
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), {&all_pairs_, 1}};
   }
-  /// Of a temporary: there is nothing to view.
+  /// Not from a temporary, because the rows view the cache.
   template <std::floating_point Real, integer_range Positions>
   void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);

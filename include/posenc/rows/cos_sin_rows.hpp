@@ -36,7 +36,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
-  /// Of integers or fractional positions, [tokens].
+  /// Makes rows at integer or fractional positions, [tokens].
   template <position_range Positions>
   cos_sin_rows(frequencies const& f, Positions const& positions)
       : cos_sin_rows(detail::layout_of(f), detail::checked_positions("cos_sin_rows", positions),
@@ -72,8 +72,8 @@ class cos_sin_rows {
   std::size_t tokens() const noexcept { return cos_sin_.empty() ? 0 : tokens_; }  ///< one row each
   std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
-  /// Of a token, [pairs]; a vector if this is a temporary. Precondition, not checked: token <
-  /// tokens().
+  /// The cosines of a token, [pairs]; a vector if this is a temporary. Precondition, not checked:
+  /// token < tokens().
   std::span<Real const> cos(std::size_t token) const& noexcept { return view().cos(token); }
   std::vector<Real> cos(std::size_t token) && { return copied(cos(token)); }  ///< of a temporary
   /// As cos.
@@ -83,7 +83,7 @@ class cos_sin_rows {
   cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const& {
     return view().slice_tokens(first, count);
   }
-  /// Of a temporary, its own.
+  /// The rows of a temporary, as a copy.
   cos_sin_rows slice_tokens(std::size_t first, std::size_t count) && {
     auto const slice = view().slice_tokens(first, count);
     if (count != 0) cos_sin_ = {slice.cos(0).data(), slice.cos(0).data() + 2 * pairs_ * count};

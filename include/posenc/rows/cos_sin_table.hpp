@@ -47,7 +47,7 @@ class cos_sin_table {
     fine_ = table_of(layout, (std::int64_t{1} << (fine_bits_ - 1)) + 1, 1);
   }
 
-  /// Of integers or fractional positions, [tokens].
+  /// The rows at integer or fractional positions, [tokens].
   template <std::floating_point Real = float, position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
     return {detail::layout_of(f_), detail::checked_positions("cos_sin_table", positions),
@@ -75,7 +75,7 @@ class cos_sin_table {
     }
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
   }
-  /// Of a temporary: there is nothing to view.
+  /// Not from a temporary, because the rows view the table.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);
@@ -84,7 +84,7 @@ class cos_sin_table {
   std::int64_t range() const noexcept { return range_; }     ///< farther positions cost more
   std::size_t pairs() const noexcept { return f_.pairs(); }  ///< of a row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< 2 pairs()
-  /// Of both tables.
+  /// The bytes of both tables.
   std::size_t bytes() const noexcept { return (coarse_.size() + fine_.size()) * sizeof(line); }
 
  private:

@@ -26,11 +26,11 @@ class cos_sin_view {
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
   /// The pairs that rotate changes; all others rotate by 0.
   std::span<pair_range const> rotated_pairs() const noexcept { return rotated_pairs_; }
-  /// Of a token, [pairs]. Precondition, not checked: token < tokens().
+  /// The row of a token, [pairs]. Precondition, not checked: token < tokens().
   std::span<Real const> cos(std::size_t token) const noexcept {
     return {cos_sin_ + 2 * pairs_ * token, pairs_};
   }
-  /// Of a token, [pairs]. Precondition, not checked: token < tokens().
+  /// The row of a token, [pairs]. Precondition, not checked: token < tokens().
   std::span<Real const> sin(std::size_t token) const noexcept {
     return {cos_sin_ + 2 * pairs_ * token + pairs_, pairs_};
   }

@@ -23,10 +23,10 @@ namespace posenc { inline namespace POSENC_TARGET {
 ///     auto const rows = maker.write(positions, memory);   once per step; allocates nothing
 ///     rotate<halves>(q, rows);
 ///
-/// With axes, those of axis_rows: each pair is at the position of its own axis.
-/// memory: [tokens][2][pairs] floats, or doubles to rotate doubles. Returns a view of the memory
-/// and of the maker. Preconditions, not checked: the memory has room for all rows, and every
-/// position is finite and fits int64. Immutable, so threads may share it.
+/// With axes, positions are axis_rows': each pair is at the position of its axis. memory:
+/// [tokens][2][pairs] floats, or doubles to rotate doubles. Returns a view of the memory and of the
+/// maker. Preconditions, not checked: the memory has room for all rows, and every position is
+/// finite and fits int64. Immutable, so threads may share it.
 class row_maker {
  public:
   /// Keeps the frequencies, and nothing by position.
@@ -72,7 +72,7 @@ class row_maker {
     }
     return {memory, tokens, pairs(), f_.rotated_pairs()};
   }
-  /// Of a temporary: there is nothing to view.
+  /// Not from a temporary, because the rows view the maker.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);

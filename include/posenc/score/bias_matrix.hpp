@@ -18,9 +18,9 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// The biases of `rule` from a table, of 16 bytes per head and distance. Where key positions are
-/// consecutive, a bias costs one addition. Its bits are the rule's, unless the compiler
-/// fuses a product of the rule with its sum. Beyond `longest`, on either side, the rule is asked.
+/// The biases of `rule` from a table, of 16 bytes per head and distance. If key positions are
+/// consecutive, a bias costs one addition. Its bits are the rule's, unless the compiler fuses a
+/// product of the rule with its sum. Beyond `longest`, on either side, the rule is asked.
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once per model
 template <class Rule>
@@ -94,10 +94,11 @@ class bias_table {
 ///     write_bias_matrix(alibi(8), 8, query_positions, key_positions, memory);
 ///     auto const b = bias_matrix(alibi(8), 8, query_positions, key_positions);    vector<float>
 ///
-/// Of any encoding that adds biases; of a scheme, the sum. Computed in double, rounded to float and
-/// then to the type of the memory; kernels add it after scaling the scores. The mask is not in it.
-/// Throws, before anything is written, unless there is a head, memory has one number for each
-/// element, and the encoding serves `heads` heads; amid the work, where the encoding refuses a row.
+/// Writes the biases of any encoding that adds biases; for a scheme, their sum. They are computed
+/// in double, rounded to float and then to the type of the memory; kernels add them after scaling
+/// the scores. The mask is not in it. Throws, before anything is written, unless there is a head,
+/// memory has one number for each element, and the encoding serves `heads` heads; amid the work,
+/// where the encoding refuses a row.
 template <class E, class Memory>
 void write_bias_matrix(E const& encoding, std::size_t heads, token_positions const& query_positions,
                        token_positions const& key_positions, Memory&& memory) {
@@ -141,9 +142,9 @@ std::vector<T> bias_matrix(E const& encoding, std::size_t heads,
 ///     attention_bias(numbers, heads, queries, keys)       [heads][queries][keys]
 ///     attention_bias(numbers, 1, queries, keys)           the same for every head
 ///
-/// Of float, double, half or bfloat16, added in double; -infinity hides the key. It views the
-/// numbers, which must outlive it. Numbers at strides, booleans, or biases that come after every
-/// rule of the scheme: mask::given.
+/// The numbers are float, double, half or bfloat16, and are added in double; -infinity hides the
+/// key. It views the numbers, which must outlive it. Numbers at strides, booleans, or biases that
+/// come after every rule of the scheme: mask::given.
 template <storable T>
 class attention_bias {
  public:

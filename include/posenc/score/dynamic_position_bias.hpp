@@ -56,7 +56,7 @@ class dynamic_position_bias {
     detail::require_finite("dynamic_position_bias: answers", table_);
   }
 
-  /// Of queries: as many as the last layer gives numbers.
+  /// The number of query heads: as many as the last layer gives numbers.
   std::size_t heads() const noexcept { return network_.layers.back().biases.size(); }
   std::int64_t longest() const noexcept { return longest_; }  ///< in tokens, on either side
 

@@ -28,8 +28,8 @@ struct fire_network {
   std::vector<float> output_biases;   ///< [heads]
 };
 
-/// What is learned of the interpolation; of both numbers the code takes the magnitude. Learning
-/// starts at c = 0.1, threshold = 512.
+/// The learned numbers of the interpolation; the code takes the magnitude of both. Learning starts
+/// at c = 0.1, threshold = 512.
 struct fire_interpolation {
   double c;          ///< in ln(c x + 1)
   double threshold;  ///< L, in tokens: queries before it are all measured against it. |L_multiplier
@@ -68,7 +68,7 @@ class fire {
     find_segments();
   }
 
-  /// Of queries: as many as the network gives numbers.
+  /// The number of query heads: as many as the network gives numbers.
   std::size_t heads() const noexcept { return network_.output_biases.size(); }
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().

@@ -46,8 +46,8 @@ class forget_gates {
     later_sums_ = prefix_sums(log_g, heads);
   }
 
-  /// Of gates that each call gives beside its keys, [keys][heads][1], ln f: one object serves every
-  /// sequence. Sums run from the query back to the key. Throws unless heads is above 0.
+  /// From gates that each call gives beside its keys, [keys][heads][1], ln f: one object serves
+  /// every sequence. Sums run from the query back to the key. Throws unless heads is above 0.
   explicit forget_gates(std::size_t heads)
       : heads_(heads), first_position_(0), are_beside_keys_(true) {
     detail::require(heads > 0, "forget_gates: heads must be above 0, got 0");
@@ -56,7 +56,7 @@ class forget_gates {
   std::size_t heads() const noexcept { return heads_; }  ///< of queries
   /// How many have gates; 0 if each call gives them.
   std::size_t tokens() const noexcept { return tokens_; }
-  /// Whether keys after the query have gates of their own.
+  /// Whether keys after the query have separate gates.
   bool is_bidirectional() const noexcept { return !later_sums_.empty(); }
 
   /// Site 3: what is added to a score. Throws unless there is a gate at both positions, for a key

@@ -50,7 +50,7 @@ class kerple {
 
 }  // namespace detail
 
-/// What a head of kerple_log has learned; bias_p and bias_a in the authors' code.
+/// The learned numbers of a head of kerple_log; bias_p and bias_a in the authors' code.
 struct kerple_log_head {
   double coefficient,  ///< r_1 in the paper
       rate;            ///< r_2
@@ -70,7 +70,7 @@ struct kerple_log_head {
 /// is] Numbers below 0.01 count as 0.01, as there.
 using kerple_log = detail::kerple<kerple_log_head>;
 
-/// What a head of kerple_power has learned; bias_a and bias_p in the authors' code.
+/// The learned numbers of a head of kerple_power; bias_a and bias_p in the authors' code.
 struct kerple_power_head {
   double exponent,  ///< r_2 in the paper
       coefficient;  ///< r_1

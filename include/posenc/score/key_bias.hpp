@@ -31,8 +31,8 @@ namespace detail {
 
 // Runs of keys that follow one another: their positions, on one axis or several.
 
-/// Of each key its position on each axis. On several axes, a key is given by its index, as m_rope
-/// has it: of a token of `positions` or, beyond, index + delta on every axis.
+/// The position of each key on each axis. On several axes a key is given by its index, as in
+/// m_rope: the index of a token of `positions` or, beyond them, index + delta on every axis.
 template <built_position P>
 class key_runs {
  public:
@@ -122,7 +122,7 @@ class key_runs {
     return result;
   }
 
-  /// Of a key of the run.
+  /// The offset of a key of the run.
   std::size_t offset(run const& of, std::int64_t key) const noexcept {
     auto const axis = positions_ ? std::ranges::find(of.moves, true) - of.moves.begin() : 0;
     auto const i = static_cast<std::size_t>(axis);
@@ -212,17 +212,17 @@ struct biased_head {
 ///     A = q_x b_x + q_y b_y,   B = q_y b_x - q_x b_y      of pair i, (q_x, q_y) rotated; made once
 ///                                                         per row, for pairs where b is not 0
 ///
-/// Dims that no frequency turns add scale q b. Of use where b is large and keys are stored in few
-/// bits, as Qwen 2's are. Cached keys move as all others: R(p) W x has no b in it. Not for a norm
-/// of keys behind the bias. Angles are exact, sums in the type of scores, as products with keys
-/// are. On one axis, the bits of a key do not depend on the keys beside it. Where positions leave
-/// gaps, a key costs more: three times as much if every second position has one, 500 times if it
-/// has no other within 512 positions.
+/// Dims that no frequency turns add scale q b. It is useful if b is large and keys are stored in
+/// few bits, as with Qwen 2. Cached keys move like all others: R(p) W x has no b in it. It is wrong
+/// if a norm of keys follows the bias. Angles are exact, sums in the type of scores, like products
+/// with keys. On one axis, the bits of a key do not depend on the keys beside it. If positions
+/// leave gaps, a key costs more: three times as much if every second position has one, 500 times if
+/// it has no other within 512 positions.
 ///
 ///     scheme{rope<halves>(f), key_bias<halves>(k_proj_bias, kv_heads, heads, f)}
 ///
 /// The encoding that rotates queries must come before it in a scheme, and rotate as the keys were:
-/// the same frequencies, layout and block. P: what positions on several axes are.
+/// the same frequencies, layout and block. P: the type of positions on several axes.
 template <pair_layout Layout, built_position P = std::int64_t>
 class key_bias {
  public:
@@ -247,8 +247,8 @@ class key_bias {
     keys_ = detail::key_runs<P>(std::move(positions), delta);
   }
 
-  /// The same of queries under a Walsh-Hadamard transform, whose block is as hadamard() has it: in
-  /// a scheme behind hadamard_transform, or of queries that rotate(...).hadamard() has written.
+  /// The bias for queries under a Walsh-Hadamard transform, with the block of hadamard(): in a
+  /// scheme behind hadamard_transform, or for queries that rotate(...).hadamard() has written.
   /// Throws as hadamard does.
   key_bias of_transformed(std::size_t block = 0) const {
     detail::require(head_dim_ <= detail::most_head_dim, "key_bias: head_dim must be at most ",

@@ -35,9 +35,9 @@ void add_profile(std::span<float const> profiles, std::size_t rank, score_row<T>
 
 /// score(t, s) += sum_k r_t[k] B[k][t - s] for 0 <= t - s < extent, on scores that are scaled
 /// already; others are left alone. B are the profiles of a layer, [rank][extent]; r, [rank], is
-/// made of the query's token by a projection of its own, r = W_r x, and is given beside the query:
-/// attention_options::query_side, [queries][heads][rank]. Nothing more is cached.
-/// [Inkling, thinkingmachines: transformers, modular_inkling; rank 16, extent 1024, or the window]
+/// made of the query's token by a separate projection, r = W_r x, and is given beside the query:
+/// attention_options::query_side, [queries][heads][rank]. Nothing more is cached. [Inkling,
+/// thinkingmachines: transformers, modular_inkling; rank 16, extent 1024, or the window]
 ///
 ///     attention(q, k, v, query_profiles(profiles, 16), {.scale = 1.0 / head_dim, .query_side = r})
 ///

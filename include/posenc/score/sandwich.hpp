@@ -17,8 +17,8 @@ namespace posenc { inline namespace POSENC_TARGET {
 ///
 ///     <p_t, p_s> = sum of cos((t - s) / 10000^(2i / dims)) over i = 0 .. dims / 2 - 1
 ///
-/// [Chi 2023, 4 and the code of its appendix E] dims is a number of its own, not the model's. Head
-/// 0 has the strongest bias. The code leaves dims / 2 out, which softmax cannot tell; with it, the
+/// [Chi 2023, 4 and the code of its appendix E] dims is a separate number, not the model's. Head 0
+/// has the strongest bias. The code leaves dims / 2 out, which softmax cannot tell; with it, the
 /// bias is 0 at distance 0 and never above. Angles are exact at any distance, and each cosine
 /// within 2.5e-16; a key costs dims / 2 of them.
 class sandwich {

@@ -13,8 +13,8 @@
 namespace posenc { inline namespace POSENC_TARGET {
 
 /// score = cap tanh(score / cap), on scores that are scaled already, before the mask. [Gemma 2, 2;
-/// Grok-1] Gemma 2 has 50, Grok-1 30. What is not finite, as of a mask that is there already, is
-/// left as it is, where the formula would make -cap of minus infinity and so let the key be seen.
+/// Grok-1] Gemma 2 has 50, Grok-1 30. A score that is not finite, as after a mask, stays as it is;
+/// the formula would make it -cap, and the key would be seen.
 class soft_cap {
  public:
   /// Throws std::invalid_argument unless cap is finite and positive.

@@ -44,7 +44,8 @@ POSENC_ALWAYS_INLINE inline Batch multiply_add(xsimd::batch<float, Arch> const& 
 }
 #endif
 
-/// The greater and the less of two integers. Of registers, xsimd's are found by their arguments.
+/// The greater and the less of two integers. For registers, xsimd's functions are found by their
+/// arguments.
 template <class Code>
 POSENC_ALWAYS_INLINE constexpr Code greater(Code const& x,
                                             std::type_identity_t<Code> const& y) noexcept {
@@ -63,7 +64,7 @@ POSENC_ALWAYS_INLINE constexpr Code less(Code const& x,
     return min(x, y);
   }
 }
-/// The same of bits below 2^31.
+/// For bits below 2^31.
 template <class U32>
 POSENC_ALWAYS_INLINE constexpr U32 more_of(U32 const& a,
                                            std::type_identity_t<U32> const& b) noexcept {
@@ -119,7 +120,7 @@ template <class Number>
 POSENC_ALWAYS_INLINE constexpr auto nearest(Number const& x) noexcept {
   return code_bits<Number>::as_bits(x + Number(0x1.8p23f));  // whose last bit has the weight 1
 }
-/// x, or 512 of its sign if that is less; 512 for NaN. Of any number, then, nearest is right.
+/// x, or 512 of its sign if that is less; 512 for NaN. So nearest is right for any number.
 template <class Number>
 POSENC_ALWAYS_INLINE constexpr Number within_512(Number const& x) noexcept {
   using b = code_bits<Number>;

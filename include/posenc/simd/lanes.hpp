@@ -99,7 +99,7 @@ struct lanes<T, Format, Bytes, true> : batch_lanes<T, Format, xsimd::batch<Forma
   using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
 };
 
-/// Where no overload asks for more.
+/// Used if no overload asks for more.
 inline void load_here(auto&) noexcept {}
 
 /// A register of floats and its bits, for the conversions of half and bfloat16.
@@ -172,7 +172,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
     }
     store_words(to, Format::template encode<as_bits>(x));
   }
-  /// Stores x and then y. Where the CPU converts two registers with one instruction, that is used.
+  /// Stores x and then y. If the CPU converts two registers with one instruction, that is used.
   POSENC_ALWAYS_INLINE static void store_two(T* to, number const& x, number const& y) noexcept {
     if constexpr (requires { store_bfloat16(to, x.data, y.data); } && rounds) {
       store_bfloat16(to, x.data, y.data);

@@ -7,7 +7,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// Of registers. Under -ffast-math compilers for x86 divide registers of floats by an estimate of
+/// For registers. Under -ffast-math compilers for x86 divide registers of floats by an estimate of
 /// 1 / y, whose bits differ from CPU to CPU, and which is off by an ulp.
 template <class Number>
 POSENC_ALWAYS_INLINE inline Number quotient(Number const& x, Number const& y) noexcept {

@@ -71,7 +71,7 @@ Result bits_as(xsimd::batch<From, Arch> const& x) noexcept {
   // clang-format on
 }
 
-/// Of each lane a where `first` is true, else b.
+/// In each lane a if `first` is true, else b.
 template <class T, class Arch>
 xsimd::batch<T, Arch> chosen(xsimd::batch_bool<T, Arch> const& first,
                              xsimd::batch<T, Arch> const& a,

@@ -15,7 +15,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// Of a magnitude's exponential, which cannot overflow.
+/// From the exponential of a magnitude, which cannot overflow.
 inline double sigmoid(one_lane<double>, double x) noexcept {
   auto const e = std::exp(-std::abs(x));
   return (x < 0 ? e : 1) / (1 + e);

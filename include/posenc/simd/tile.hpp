@@ -37,8 +37,8 @@ struct tile {
   bool adds;
 };
 
-/// Where `count` rows of a tile begin, from one to the next `stride` numbers; in place of those
-/// beyond, the last of them.
+/// The first numbers of `count` rows of a tile, `stride` numbers apart; rows beyond are the last
+/// one.
 template <class T>
 std::array<T const*, tile_rows> rows_of_tile(T const* first, std::size_t stride,
                                              std::size_t count) noexcept {
@@ -47,7 +47,7 @@ std::array<T const*, tile_rows> rows_of_tile(T const* first, std::size_t stride,
   return rows;
 }
 
-/// Of all rows, and Width registers of columns. The same terms give the same bits, wherever they
+/// For all rows, and Width registers of columns. The same terms give the same bits, wherever they
 /// are and whatever is in other rows and columns.
 template <std::size_t Width, std::floating_point T>
 [[gnu::noinline]] void multiply_whole(tile<T> const& t) noexcept {
@@ -82,8 +82,8 @@ template <std::size_t Width, std::floating_point T>
   t.adds ? finish(std::true_type()) : finish(std::false_type());
 }
 
-/// Of the first rows and columns of a tile, at least one of each. Those of `a` beyond them may be
-/// any that can be read.
+/// For the first rows and columns of a tile, at least one of each. Rows of `a` beyond them may be
+/// any numbers that can be read.
 template <std::floating_point T>
 void multiply(tile<T> t, std::size_t rows, std::size_t columns) noexcept {
   constexpr auto size = lanes<T>::size, whole = tile_columns<T>;

@@ -142,7 +142,7 @@ struct largest_float {
   }
   POSENC_ALWAYS_INLINE explicit largest_float(lanes<float>::number const& x) noexcept
       : largest_float(_mm512_castps_si512(x.data)) {}
-  /// Of 64.
+  /// From 64 numbers.
   POSENC_ALWAYS_INLINE explicit largest_float(float const* x) noexcept
       : largest_float(_mm512_max_epu32(
             _mm512_max_epu32(_mm512_loadu_si512(x), _mm512_loadu_si512(x + 16)),

@@ -37,7 +37,7 @@ struct adaptive_temperature {
   static constexpr double entropy_gate = 0.5;                     ///< in nats
   static constexpr double entropy_of_maximum = 4.41240186596567;  ///< of the published P, in nats
 
-  /// Of P, the highest power first. Finite.
+  /// The coefficients of P, the highest power first. Finite.
   std::array<double, 5> coefficients{-0.037, 0.481, -2.3, 4.917, -1.791};
   /// Between these entropies P counts, in nats; below and above it keeps its value at the nearer.
   double lowest = 0;

@@ -128,7 +128,7 @@ double exponentials_at(T const* row, T* weights, std::size_t count, T max, doubl
 struct scaled_sum {
   double largest, sum;
 
-  /// Of exponents beta (x - max). Clamped to finite: -infinity would mean that there are no keys.
+  /// From exponents beta (x - max). Clamped to finite: -infinity would mean that there are no keys.
   scaled_sum(double beta, double max, double its_sum) noexcept : largest(beta * max), sum(its_sum) {
     if (!is_finite(largest) && is_finite(beta))
       largest = std::copysign(std::numeric_limits<double>::max(), max);

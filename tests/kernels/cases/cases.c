@@ -213,6 +213,28 @@ static posenc1_status rows_of(uint64_t* value) {
   return status;
 }
 
+static posenc1_status ring_of(uint64_t* value) {
+  size_t first = 0, count = 0, capacity = 0;
+  MUST(sscanf(text("ring", ""), "%zu:%zu:%zu", &first, &count, &capacity) == 3);
+  int64_t* const slots = room(count * sizeof *slots);
+  posenc1_status const status = posenc1_ring_slots(first, count, capacity, slots);
+  *value = hash(*value, slots, count * sizeof *slots);
+  free(slots);
+  return status;
+}
+
+static posenc1_status bounds_of(uint64_t* value) {
+  size_t const tokens = size("tokens", 37), heads = size("kv_heads", 2), dim = size("dim", 32),
+               page = size("bounds", 0), pages = page == 0 ? 0 : (tokens + page - 1) / page;
+  posenc1_heads const keys = source(tokens, dim, 2);
+  size_t const bytes = pages * heads * 2 * dim * (keys.format == POSENC1_F64 ? 8 : 4);
+  void* const bounds = room(bytes);
+  posenc1_status const status = posenc1_page_bounds(&keys, tokens, heads, dim, page, bounds);
+  *value = hash(*value, bounds, bytes);
+  free(bounds);
+  return status;
+}
+
 static posenc1_key_bias* key_bias(size_t dim) {
   posenc1_frequencies* f = NULL;
   posenc1_key_bias* result = NULL;
@@ -411,9 +433,13 @@ int main(int count, char** arguments) {
     if (error != NULL) *error = 0;
     snprintf(line, sizeof line, "%s", copy);
     printf("%.*s ", (int)strcspn(line, " "), line);
-    if (is("rows")) {
+    posenc1_status (*const of)(uint64_t*) = is("rows")            ? rows_of
+                                            : is("ring")          ? ring_of
+                                            : *text("bounds", "") ? bounds_of
+                                                                  : NULL;
+    if (of != NULL) {
       uint64_t value = 0xcbf29ce484222325u;
-      if (rows_of(&value) == POSENC1_OK)
+      if (of(&value) == POSENC1_OK)
         printf("%llx\n", (unsigned long long)value);
       else
         printf("error %s\n", posenc1_error());

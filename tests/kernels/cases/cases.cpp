@@ -27,6 +27,8 @@
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/heads/page_bounds.hpp"
+#include "posenc/heads/slots.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/score/key_bias.hpp"
 
@@ -354,21 +356,49 @@ std::uint64_t rows_of(one_case const& c) {
   return result.value();
 }
 
+std::uint64_t ring_of(one_case const& c) {
+  auto const all = frequencies_of_case::list<std::size_t>([&, text = c.text("ring")]() mutable {
+    return std::ranges::replace(text, ':', ','), text;
+  }());
+  hash result;
+  result.add(ring_slots(all.at(0), all.at(1), all.at(2)));
+  return result.value();
+}
+
+template <class Stored>
+std::uint64_t bounds_of(one_case const& c) {
+  source<Stored> stored;
+  auto const keys = stored.make(c, c.size("tokens", 37), c.size("dim", 32), 2);
+  auto const page = c.size("bounds", 1), pages = page == 0 ? 0 : (keys.tokens() + page - 1) / page;
+  std::vector<arithmetic_t<typename decltype(keys)::element_type>> bounds(pages * keys.heads() * 2 *
+                                                                          keys.head_dim());
+  page_bounds(keys, page, bounds);
+  hash result;
+  result.add(bounds);
+  return result.value();
+}
+
+template <class Number, class Stored>
+std::uint64_t run_or_bounds(one_case const& c) {
+  return c.text("bounds").empty() ? run<Number, Stored>(c) : bounds_of<Stored>(c);
+}
+
 std::uint64_t of(one_case const& c) {
   if (c.is("rows")) return rows_of(c);
+  if (c.is("ring")) return ring_of(c);
   auto const type = c.text("type", "f32"), keys = c.text("keys", "f32");
-  if (type == "f64") return run<double, double>(c);
-  if (type == "f16" && keys == "bf16") return run<half, bfloat16>(c);
-  if (type == "f16") return run<half, half>(c);
-  if (type == "bf16") return run<bfloat16, bfloat16>(c);
-  if (keys == "q8_0" && c.is("dots")) return run<float, dot_products<q8_0>>(c);
-  if (keys == "q8_0") return run<float, q8_0>(c);
-  if (keys == "q4_0") return run<float, q4_0>(c);
-  if (keys == "int4_per_head") return run<float, int4_per_head>(c);
-  if (keys == "int8_per_head") return run<float, int8_per_head>(c);
-  if (keys == "u8_per_head") return run<float, u8_per_head>(c);
-  if (keys == "cached_f16") return run<float, numbers_of<half>>(c);
-  return run<float, float>(c);
+  if (type == "f64") return run_or_bounds<double, double>(c);
+  if (type == "f16" && keys == "bf16") return run_or_bounds<half, bfloat16>(c);
+  if (type == "f16") return run_or_bounds<half, half>(c);
+  if (type == "bf16") return run_or_bounds<bfloat16, bfloat16>(c);
+  if (keys == "q8_0" && c.is("dots")) return run_or_bounds<float, dot_products<q8_0>>(c);
+  if (keys == "q8_0") return run_or_bounds<float, q8_0>(c);
+  if (keys == "q4_0") return run_or_bounds<float, q4_0>(c);
+  if (keys == "int4_per_head") return run_or_bounds<float, int4_per_head>(c);
+  if (keys == "int8_per_head") return run_or_bounds<float, int8_per_head>(c);
+  if (keys == "u8_per_head") return run_or_bounds<float, u8_per_head>(c);
+  if (keys == "cached_f16") return run_or_bounds<float, numbers_of<half>>(c);
+  return run_or_bounds<float, float>(c);
 }
 
 }  // namespace

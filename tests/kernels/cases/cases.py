@@ -112,6 +112,33 @@ def rows_of(c):
     return digest(found)
 
 
+def ring_of(c):
+    first, count, capacity = map(int, c.fields["ring"].split(":"))
+    found = posenc.ring_slots(first, count, capacity)
+    numpy.testing.assert_array_equal(found, numpy.arange(first, first + count) % capacity, err_msg=c.name)
+    return digest([found])
+
+
+def bounds_of(c):
+    tokens, heads, dim, keys = c.number("tokens", 37), c.number("kv_heads", 2), c.number("dim", 32), c.fields.get("keys", "f32")
+    x, t, page, there = numbers(tokens * heads * dim, 2).reshape(tokens, heads, dim), numpy.arange(tokens), c.number("bounds"), None
+    if keys in DTYPES:
+        source, there = stored(x, keys), numpy.ones(tokens, bool)
+        found, exact = posenc.page_bounds(source, page, type="bf16" if keys == "bf16" else None), as_numbers(source)
+    else:
+        pages = -(-tokens // PAGE)
+        source, slots = posenc.Cache(keys.replace("cached_", ""), pages, PAGE, heads, dim), (pages - 1 - t // PAGE) * PAGE + t % PAGE
+        if c.number("slots"):
+            slots[5::6] = -1
+        posenc.write_step(values=posenc.StepHeads(x.astype(numpy.float32), cache=source, slots=slots))
+        found, exact, there = posenc.page_bounds(source, page, slots), posenc.read_cache(source, slots), slots >= 0
+    for p, bounds in enumerate(found):
+        part = exact[p * page:(p + 1) * page][there[p * page:(p + 1) * page]]
+        wanted = numpy.stack([part.min(axis=0), part.max(axis=0)], axis=1) if len(part) else numpy.zeros((heads, 2, dim))
+        numpy.testing.assert_array_equal(bounds, wanted, err_msg=c.name)
+    return digest([found])
+
+
 def expected(c, q, k, v, there, given, mask, bias):
     """Outputs, log_sum_exp, scores and weights of one sequence, in double."""
     queries, heads, dim = q.shape
@@ -280,6 +307,8 @@ if __name__ == "__main__":
         if line and line[0] not in "#=":
             case = Case(line)
             try:
-                print(f"{case.name} {rows_of(case) if 'rows' in case.fields else run(case, int(sys.argv[2])):x}")
+                of = {"rows": rows_of, "ring": ring_of, "bounds": bounds_of}
+                calls = [call for field, call in of.items() if field in case.fields]
+                print(f"{case.name} {calls[0](case) if calls else run(case, int(sys.argv[2])):x}")
             except posenc.Error as error:
                 print(f"{case.name} error {error}")

@@ -40,7 +40,7 @@ class worker_marks {
       agree = agree && marks_[i].load(std::memory_order_relaxed) == mark_of(arguments);
     if (!agree) erase(worker);
     require(agree, function, ": workers must be ", workers_,
-            ", with indices of their own and equal arguments without an error, got others");
+            ", with different indices and equal arguments without an error, got others");
   }
 
  private:

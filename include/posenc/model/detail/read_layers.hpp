@@ -179,7 +179,7 @@ inline void read_shared_keys(front_end auto& file, std::vector<scheduled_layer> 
   if (shared == 0 || shared >= layers.size()) return;  // as transformers has it
   bool const can_share = share_keys(config, layers, layers.size() - shared);
   config.keys.require(can_share || (!is_given && keyed != 0), key,
-                      "leave a layer of each type before those that share");
+                      "leave a layer of each type before the layers that share");
   if (can_share && !is_given && keyed != 0) config.assumed(key, shared);
 }
 

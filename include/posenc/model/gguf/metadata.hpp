@@ -90,7 +90,7 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
   std::string const& file() const noexcept { return parts_.front().file; }  ///< of the keys
   /// The files whose tensors are here, in order.
   std::vector<gguf_part> const& parts() const& noexcept { return parts_; }
-  /// Of a temporary.
+  /// The list of a temporary, moved out.
   std::vector<gguf_part> parts() && { return std::move(parts_); }
   /// In how many files the model is, by the keys of this one: 1 unless it was split.
   std::size_t files_of_model() const {
@@ -104,15 +104,15 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
 
   /// All, by name.
   std::map<std::string, gguf_value, std::less<>> const& keys() const& noexcept { return keys_; }
-  /// Of a temporary.
+  /// The list of a temporary, moved out.
   std::map<std::string, gguf_value, std::less<>> keys() && { return std::move(keys_); }
   /// All descriptions, by name.
   std::map<std::string, gguf_tensor, std::less<>> const& tensors() const& noexcept {
     return tensors_;
   }
-  /// Of a temporary.
+  /// The list of a temporary, moved out.
   std::map<std::string, gguf_tensor, std::less<>> tensors() && { return std::move(tensors_); }
-  /// Of all tensors, not of rope_tensors alone.
+  /// Looks among all tensors, not only rope_tensors.
   bool has_tensor(std::string_view name) const { return tensors_.contains(name); }
   /// Whether the name of any tensor begins so.
   bool has_tensors(std::string_view start) const {

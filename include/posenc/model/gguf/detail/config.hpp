@@ -50,7 +50,7 @@ class gguf_config : public findings {
     if (auto const loops = keys.count("num_loops", 1, most_dims / found.layers).value_or(1);
         loops > 1) {
       note("The " + shown(found.layers) + " layers of the file are passed " + shown(loops) +
-           " times: each pass counts as layers of its own.");
+           " times: each pass counts as separate layers.");
       found.layers *= loops;
     }
     keys.layers = found.layers;

@@ -16,8 +16,8 @@ struct model_families : norm_rules {
   using enum axis_order;
   using enum side_rule;
   static constexpr std::string_view all_dims_in_5 =
-      "Without partial_rotary_factor, transformers 5.0 to 5.17 ignores rotary_dim and rotates all "
-      "dims (huggingface/transformers#48241).";
+      "If partial_rotary_factor is absent, transformers 5.0 to 5.17 ignores rotary_dim and rotates "
+      "all dims (huggingface/transformers#48241).";
   static constexpr std::string_view of_encoder =
       "The encoder's layers; queries of the decoder see no later keys.";
   static constexpr std::string_view of_decoder =
@@ -128,8 +128,9 @@ struct model_families : norm_rules {
        .base_key = "global_rope_theta", .local_base = 1e4, .other_local_base = 160'000,
        .local_scaled = true, .window_is = half_of_key, .window_key = "local_attention",
        .window = 128, .full_every = 3, .full_at = first_of_each}),
-      family("olmo3", token, {.note = "Where rope_parameters scale, transformers 5.12 scales"
-       " sliding layers, too; before and after, full ones alone.", .base = 5e5, .other_base = 1e4,
+      family("olmo3", token, {.note = "If rope_parameters scale, transformers 5.12 scales"
+       " sliding layers too; earlier and later versions scale only full layers.",
+       .base = 5e5, .other_base = 1e4,
        .scaled_if_full = true, .window = 4096, .full_every = 4}),
       family("laguna", head, {.keys = "partial_rotary_factor", .head_dim = 128,
        .needs_nested_rope = true, .window = 512}),

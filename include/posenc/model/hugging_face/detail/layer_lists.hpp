@@ -256,7 +256,7 @@ inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     shares[i] = is_listed ? (*given)[i] == "shared" : i + 1 > first && (i + 1 - first) % every != 0;
   }
-  config.keys.require(!shares.front(), key, "begin with a layer of its own choice");
+  config.keys.require(!shares.front(), key, "begin with a layer that chooses its keys");
   return shares;
 }
 

@@ -1,0 +1,17 @@
+# The page is what the verb prints, and each belief is a line of the file.
+expect(0 out "often said of RoPE" --csv check.csv)
+file(READ "${SOURCE}/examples/beliefs/README.md" page)
+if(NOT out STREQUAL page)
+  message(FATAL_ERROR "examples/beliefs/README.md must be what posenc beliefs prints:\n${out}")
+endif()
+file(READ check.csv csv)
+string(REGEX MATCHALL "\n[*][*]" beliefs "${page}")
+string(REGEX MATCHALL "\n" lines "${csv}")
+list(LENGTH beliefs of_page)
+list(LENGTH lines of_file)  # with its header
+math(EXPR of_page "${of_page} + 1")
+if(NOT of_file EQUAL of_page OR NOT csv MATCHES "^belief,so\nAttention falls with distance,\"Of queries and keys that are all ones, ")
+  message(FATAL_ERROR "check.csv has ${of_file} lines for ${of_page} beliefs:\n${csv}")
+endif()
+file(REMOVE check.csv)
+expect(1 err "cannot write no/such/folder/x.csv: No such file" --csv no/such/folder/x.csv)

@@ -1,0 +1,143 @@
+# What a test says of a run of the program: PROGRAM, and VERB if it is of one.
+cmake_path(GET PROGRAM FILENAME name)
+if(VERB)
+  string(APPEND name " ${VERB}")
+endif()
+set(ENV{LC_ALL} C)
+set(ENV{COLUMNS} 80)
+
+# Runs a command, whose exit code and output must be such; leaves the latter in out and err.
+function(expect_of code where pattern)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT 120)
+  string(REGEX REPLACE "[ \r\n]+" " " unfolded "${${where}}")
+  if(NOT result MATCHES "^${code}$" OR NOT unfolded MATCHES "${pattern}")
+    message(FATAL_ERROR "${ARGN}: expected exit ${code} and /${pattern}/ in ${where}, got exit ${result}\n--- out\n${out}\n--- err\n${err}")
+  endif()
+  set(out "${out}" PARENT_SCOPE)
+  set(err "${err}" PARENT_SCOPE)
+endfunction()
+
+# expect(exit-code stream pattern arguments ...) runs the program as people would; leaves out.
+function(expect code where pattern)
+  expect_of(${code} ${where} "${pattern}" "${PROGRAM}" ${VERB} ${ARGN})
+  if(code EQUAL 0)
+    if(NOT err STREQUAL "")
+      message(FATAL_ERROR "${ARGN}: wrote to a standard error that is no terminal: ${err}")
+    endif()
+  elseif(NOT err MATCHES "^${name}: [^\n]+\n$" OR NOT out STREQUAL "")
+    message(FATAL_ERROR "${ARGN}: an error must be one line, got\n${out}${err}")
+  endif()
+  set(out "${out}" PARENT_SCOPE)
+endfunction()
+
+# A text that fits 80 columns.
+function(narrow text)
+  string(REGEX REPLACE "[;[]|\\]" "." lines "${text}")
+  string(REPLACE "\n" ";" lines "${lines}")
+  foreach(line IN LISTS lines)
+    string(LENGTH "${line}" width)
+    if(width GREATER 80)
+      message(FATAL_ERROR "a line has ${width} columns, above 80:\n${line}")
+    endif()
+  endforeach()
+endfunction()
+
+# A run whose output, or help, fits 80 columns; leaves out.
+function(expect_narrow)
+  expect(0 out "" ${ARGN})
+  narrow("${out}")
+  set(out "${out}" PARENT_SCOPE)
+endfunction()
+
+# Files that a run wrote: so many lines of numbers, and a picture with such text. Both are removed.
+function(expect_files csv lines svg pattern)
+  file(STRINGS ${csv} numbers)
+  list(LENGTH numbers count)
+  file(READ ${svg} picture)
+  if(NOT count EQUAL lines OR NOT picture MATCHES "^<svg.*${pattern}.*</svg>\n?$")
+    message(FATAL_ERROR "${csv} has ${count} lines, not ${lines}; ${svg} must have /${pattern}/, is ${picture}")
+  endif()
+  file(REMOVE ${csv} ${svg})
+endfunction()
+
+# Characters beyond ASCII, these among them, where the terminal knows UTF-8, and only there.
+function(expect_utf8 among)
+  execute_process(COMMAND "${PROGRAM}" ${VERB} ${ARGN} OUTPUT_VARIABLE ascii)
+  set(ENV{LC_ALL} C.UTF-8)
+  execute_process(COMMAND "${PROGRAM}" ${VERB} ${ARGN} OUTPUT_VARIABLE utf8)
+  set(ENV{LC_ALL} C)
+  if(ascii MATCHES "[^\t\n -~]" OR NOT utf8 MATCHES "${among}")
+    message(FATAL_ERROR "wrong characters:\n${ascii}\n${utf8}")
+  endif()
+endfunction()
+
+# An error where there is no standard output or it is full: of --help, and of a run with these arguments.
+function(expect_full)
+  if(EXISTS /dev/full)
+    foreach(arguments --help "${ARGN}")
+      foreach(to &- /dev/full)
+        set(says "cannot write to the standard output")
+        if(to STREQUAL "&-")
+          set(says "the standard output is closed")
+        endif()
+        expect_of("[12]" err "^${name}: ${says} $" sh -c "\"$0\" \"$@\" >${to}" "${PROGRAM}" ${VERB} ${arguments})
+      endforeach()
+    endforeach()
+  endif()
+endfunction()
+
+# A terminal of any width, as COLUMNS says it: each run with these arguments ends, with lines of at most 400 columns.
+function(expect_at_every_width)
+  foreach(columns -1 0 1 17 18 30 39 40 47 48 61 80 101 200 100000 2147483647 99999999999999999999)
+    set(ENV{COLUMNS} ${columns})
+    expect(0 out "" ${ARGN})
+  endforeach()
+  set(ENV{COLUMNS} 80)
+endfunction()
+
+# Runs the program on a file that comes through a pipe: as its standard input, and by a name, where a
+# second reading would wait for good. The place of the file in the arguments is @.
+function(expect_of_pipes code where pattern file)
+  list(TRANSFORM ARGN REPLACE "^@$" /dev/stdin OUTPUT_VARIABLE arguments)
+  expect_of(${code} ${where} "${pattern}" sh -c "cat \"$1\" | (shift && \"$0\" \"$@\")" "${PROGRAM}" "${file}" ${VERB} ${arguments})
+  list(TRANSFORM ARGN REPLACE "^@$" check.pipe OUTPUT_VARIABLE arguments)
+  file(REMOVE check.pipe)
+  expect_of(${code} ${where} "${pattern}" sh -c "mkfifo check.pipe && (timeout 60 dd \"if=$1\" of=check.pipe &) > /dev/null 2>&1 && shift && \"$0\" \"$@\"" "${PROGRAM}" "${file}" ${VERB} ${arguments})
+  file(REMOVE check.pipe)
+endfunction()
+
+# Named pipes take what --csv and --svg write, as files do: each reader gets all, and then the end.
+function(expect_written_to_pipes)
+  set(pipes check_csv.pipe check_svg.pipe)
+  file(REMOVE ${pipes} check.csv check.svg)
+  expect_of(0 err "^$" sh -c "mkfifo check_csv.pipe check_svg.pipe && (timeout 60 cat check_csv.pipe > check.csv & timeout 60 cat check_svg.pipe > check.svg & timeout 60 \"$0\" \"$@\" > check.out && wait)"
+    "${PROGRAM}" ${VERB} ${ARGN} --csv check_csv.pipe --svg check_svg.pipe)
+  file(READ check.csv numbers)
+  file(READ check.svg picture)
+  if(NOT numbers MATCHES "^[^\n]+\n.*\n$" OR NOT picture MATCHES "^<svg.*</svg>\n?$")
+    message(FATAL_ERROR "pipes had\n${numbers}\n${picture}")
+  endif()
+  file(REMOVE ${pipes} check.csv check.svg check.out)
+endfunction()
+
+# What every verb refuses that writes --csv and --svg, run with these arguments.
+function(expect_refusals)
+  expect(1 err "there is no place for [^ ]+; see ${name} --help" stray ${ARGN})
+  foreach(file csv svg)
+    expect(1 err "cannot write no/such/folder/x.${file}: No such file" ${ARGN} --${file} no/such/folder/x.${file})
+  endforeach()
+  expect(1 err "different files, got check.out twice" ${ARGN} --csv check.out --svg check.out)
+  expect_written_to_pipes(${ARGN})
+  expect_full(${ARGN})
+endfunction()
+
+# An error leaves alone the file that it would have written.
+function(expect_kept pattern)
+  file(WRITE check.csv "precious")
+  expect(1 err "${pattern}" ${ARGN} --csv check.csv)
+  file(READ check.csv kept)
+  if(NOT kept STREQUAL "precious")
+    message(FATAL_ERROR "check.csv was overwritten: ${kept}")
+  endif()
+  file(REMOVE check.csv)
+endfunction()

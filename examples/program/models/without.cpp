@@ -1,0 +1,14 @@
+// What stands for reading.cpp where nlohmann-json is absent.
+#include <stdexcept>
+
+#include "program/models/reading.hpp"
+
+namespace program {
+
+std::vector<std::string> shipped_models() { return {}; }
+
+posenc::model_description read_model(std::string const&, std::optional<bool>) {
+  throw std::runtime_error("this posenc was built without nlohmann-json, which reads models");
+}
+
+}  // namespace program

@@ -1,0 +1,20 @@
+// What came out, in sentences that are computed from the numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "summary.hpp"
+
+namespace retrieval {
+
+std::vector<std::string> readings(std::vector<size_summary> const& summary,
+                                  std::vector<seed_result> const& results, bool utf8);
+
+/// "98.6 +- 0.3"
+std::string with_interval(interval const& x, bool utf8);
+
+/// With so many places behind the point.
+std::string fixed(double x, int places);
+
+}  // namespace retrieval
