@@ -100,7 +100,7 @@ writeFileSync(join(folder, 'explorer.html'), read(explorer).replace('</head>', (
 // The explorer's picture is what it shows: the second chart, of a model's scores.
 const models = readdirSync(join(source, 'examples/inspect_model/models'));
 const config = read(join(source, 'examples/inspect_model/models/llama-3.1-8b.json'));
-const shown = posencOf(readFileSync(wasm))(JSON.stringify({ config, kind: 0, context: 131072, rho: 1, spread: 10 })).figures;
+const shown = posencOf(readFileSync(wasm))(JSON.stringify({ config, kind: 0, context: 131072, rho: 1, spread: 10 })).charts.map(({ svg }) => svg);
 writeFileSync(join(folder, 'pictures/explorer.svg'), shown.find(chart => chart.includes('>Mean score')));
 
 const front = read(join(here, 'front.html'));
