@@ -130,8 +130,7 @@ fact_list facts_of(measured const& from, chart_settings const& how) {
     for (auto const& one : errors)
       fact("largest error of a cosine, " + one.name, shown(one.largest.back()));
   }
-  fact("no weight reaches 0.5 from so many keys on",
-       shown(posenc::keys_below(0.5, how.spread).keys));
+  fact("no weight reaches 0.5 among so many keys", shown(posenc::keys_below(0.5, how.spread).keys));
   return facts;
 }
 

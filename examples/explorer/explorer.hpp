@@ -1,4 +1,4 @@
-// What the explorer answers: settings in, numbers and pictures out, both as JSON.
+// What the explorer answers to settings, as JSON.
 #pragma once
 
 #include <cstddef>

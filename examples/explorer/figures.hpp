@@ -1,4 +1,4 @@
-// The page's charts, each as a picture and as the numbers behind it.
+// The page's charts, each a picture with the numbers behind it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Numbers and texts of the page's settings, or a sentence on what must hold.
+// The page's settings: a value, or a sentence on what must hold.
 #pragma once
 
 #include <cmath>

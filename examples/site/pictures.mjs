@@ -1,5 +1,5 @@
-// What a phone shows of a picture of examples/reporting, which a desk shows whole: its title and subtitle as
-// text, and its charts one below the other; a picture that is no charts, or too many, without its title.
+// What a phone shows of a picture that examples/reporting drew: its charts one below the other, under its title
+// as text. A picture without charts, or with many, stays whole below its title.
 
 const unescaped = text => text.replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&amp;/g, '&');
 

@@ -171,6 +171,6 @@ h1 { font-size: 46px; margin: 40px 60px 0; white-space: nowrap } p { font-size: 
   execFileSync(browser, ['--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', `--user-data-dir=${made}`, '--window-size=1200,630', `--screenshot=${join(folder, 'preview.png')}`, `file://${preview}`], { stdio: 'ignore' });
   rmSync(made, { recursive: true, force: true });
 }
-writeFileSync(join(folder, 'README.md'), filled(read(join(here, 'README.md.in')), { VERSION: version, SOURCE: address ? ` Source: ${address}` : '' }));
+writeFileSync(join(folder, 'README.md'), filled(read(join(here, 'README.md.in')), { VERSION: version, SOURCE: address ? ` Its source is ${address}.` : '' }));
 copyFileSync(join(source, 'LICENSE'), join(folder, 'LICENSE'));
 if (hasReference) cpSync(reference, join(folder, 'reference'), { recursive: true });
