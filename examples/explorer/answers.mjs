@@ -10,7 +10,7 @@ for (const line of settings.toString().trimEnd().split('\n')) {
   let answer;
   try {
     answer = posenc(line, fileOf(line));
-    delete answer.figures;
+    answer.charts = answer.charts.map(({ title, curves }) => [title, ...curves.map(({ name }) => name)]);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     answer = { error: error.message };

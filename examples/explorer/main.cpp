@@ -1,12 +1,13 @@
 // The explorer's answers without a browser: settings as JSON, one line each, from the standard
-// input, with GGUF files from the working directory; the answers, without figures, to the standard
-// output.
+// input, with GGUF files from the working directory; the answers, with the titles and names of
+// their charts alone, to the standard output.
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -22,7 +23,11 @@ int main() {
       std::string const file(std::istreambuf_iterator<char>(in), {});
       auto answer = nlohmann::json::parse(
           explorer::answer(settings, std::as_bytes(std::span(file.data(), file.size()))));
-      answer.erase("figures");
+      auto const charts = std::exchange(answer["charts"], nlohmann::json::array());
+      for (auto const& chart : charts) {
+        auto& names = answer["charts"].emplace_back(nlohmann::json::array({chart["title"]}));
+        for (auto const& curve : chart["curves"]) names.push_back(curve["name"]);
+      }
       std::cout << answer.dump() << '\n';
     } catch (std::invalid_argument const& error) {
       std::cout << nlohmann::json{{"error", explorer::plain(error.what())}}.dump() << '\n';
