@@ -135,10 +135,21 @@ class given_mask {
   template <class T>
   void hide(std::size_t query, std::size_t head, token_range keys, std::span<T> row,
             T hidden) const noexcept {
-    cells_.hide(query, head, keys, row.data(), hidden, has_slopes_ ? slopes_[head] : 1);
+    cells_.hide(query, head, keys, row.data(), hidden);
+    if (has_slopes_) hide_by_slope(query, head, keys, row, hidden);
   }
 
  private:
+  /// A negative slope hides what is +infinity. Not inlined: a row is hidden from after its work
+  /// only if it has a NaN.
+  template <class T>
+  [[gnu::noinline]] void hide_by_slope(std::size_t query, std::size_t head, token_range keys,
+                                       std::span<T> row, T hidden) const noexcept {
+    for (auto s = keys.first; s < keys.last; ++s)
+      if (detail::is_negative_infinity(slopes_[head] * cells_.bias(query, head, s)))
+        row[s - keys.first] = hidden;
+  }
+
   given_mask(detail::mask_cells::type type, void const* data, std::size_t size, shape extents,
              strides steps)
       : cells_{static_cast<std::byte const*>(data), 0, 0, steps.key, type}, shape_(extents) {

@@ -90,8 +90,8 @@ struct e4m3 {
   }
   /// 2^-8 times the codes from dim i on, to be multiplied by a factor.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* head,
+                                                          std::size_t i) noexcept {
     return detail::e4m3_codes::load<Lanes>(head + i);
   }
   /// The factor of every head.

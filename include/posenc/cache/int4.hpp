@@ -24,7 +24,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 namespace detail {
 
 /// Numbers 2 j and 2 j + 1 of a head, in two registers.
-[[gnu::always_inline]] inline auto neighbours(float const* x) noexcept {
+POSENC_ALWAYS_INLINE inline auto neighbours(float const* x) noexcept {
   return [x]<class Lanes>(Lanes, std::size_t j) POSENC_INLINED {
     typename Lanes::number even, odd;
     Lanes::load_pairs(x + 2 * j, even, odd);
@@ -34,9 +34,9 @@ namespace detail {
 
 /// Code - zero of 2 j, 2 j + 1 ... from i = 2 j on; of one alone, any i.
 template <class Lanes>
-[[gnu::always_inline]] inline typename Lanes::number neighbours_from(std::byte const* head,
-                                                                     std::size_t i,
-                                                                     float zero) noexcept {
+POSENC_ALWAYS_INLINE inline typename Lanes::number neighbours_from(std::byte const* head,
+                                                                   std::size_t i,
+                                                                   float zero) noexcept {
   return read_nibbles<Lanes>(load_nibbles<Lanes>(head, i), false, zero, typename Lanes::number(1));
 }
 /// x[i] = (code i - zero) scale.
@@ -48,7 +48,7 @@ inline void read_neighbours(std::byte const* from, std::span<float> x, float zer
 }
 /// The nearest integer, ties up, within [0, 15].
 template <class Number>
-[[gnu::always_inline]] inline auto nearest_nibble(Number const& x) noexcept {
+POSENC_ALWAYS_INLINE inline auto nearest_nibble(Number const& x) noexcept {
   return limited(truncated_to_integer(Number(within_512(x) + Number(0.5f))), 0, 15);
 }
 
@@ -115,9 +115,9 @@ struct int4_per_head {
   }
   /// Numbers from dim i on.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::byte const* scales,
-                                                            std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* head,
+                                                          std::byte const* scales,
+                                                          std::size_t i) noexcept {
     auto const bits = detail::number_at<std::uint32_t>(scales);
     return detail::read_nibbles<Lanes>(
         detail::load_nibbles<Lanes>(head, i), false, static_cast<float>(bits & 15u),
@@ -162,8 +162,8 @@ struct int4_static {
   }
   /// Codes less 8 from dim i on, to be multiplied by a factor.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* head,
+                                                          std::size_t i) noexcept {
     return detail::neighbours_from<Lanes>(head, i, 8);
   }
   /// The factor of every head.

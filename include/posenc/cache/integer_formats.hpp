@@ -79,8 +79,8 @@ struct u8_per_head {
   }
   /// Numbers from dim i on.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* head,
+                                                          std::size_t i) noexcept {
     using number = typename Lanes::number;
     return (detail::integers<std::uint8_t, Lanes>(head + 8 + i) -
             number(detail::number_at<float>(head + 4))) *
@@ -138,8 +138,8 @@ struct int8_per_head {
   }
   /// Codes from dim i on, to be multiplied by a factor.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* head,
+                                                          std::size_t i) noexcept {
     return detail::integers<std::int8_t, Lanes>(head + i);
   }
   /// The factor of a head.
@@ -177,8 +177,8 @@ struct int8_static {
   }
   /// Codes from dim i on, to be multiplied by a factor.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* head,
+                                                          std::size_t i) noexcept {
     return detail::integers<std::int8_t, Lanes>(head + i);
   }
   /// The factor of every head.

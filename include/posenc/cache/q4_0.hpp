@@ -61,8 +61,8 @@ struct q4_0 {
   }
   /// Numbers from dim i on, those of half a group.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* head,
+                                                          std::size_t i) noexcept {
     auto const* const from = head + i / group * of_group;
     return detail::read_nibbles<Lanes>(
         detail::load_codes<std::uint8_t, Lanes>(from + 2 + i % (group / 2)), i % group >= group / 2,

@@ -61,8 +61,8 @@ struct q8_0 {
   }
   /// Numbers from dim i on, those of one group.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
-                                                            std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* head,
+                                                          std::size_t i) noexcept {
     auto const* const of_group = head + i / group * (group + 2);
     return detail::integers<std::int8_t, Lanes>(of_group + 2 + i % group) *
            detail::half_everywhere<Lanes>(of_group);

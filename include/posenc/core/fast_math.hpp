@@ -39,14 +39,14 @@ T stored(T x) noexcept {
 }
 
 /// The same for a register, or a number in one, where CPUs have an instruction for a x + b.
-[[gnu::always_inline]] inline void as_written([[maybe_unused]] auto& number) noexcept {
+POSENC_ALWAYS_INLINE inline void as_written([[maybe_unused]] auto& number) noexcept {
 #if defined(__SSE2__)
   asm("" : "+x"(number.data));
 #elif defined(__aarch64__)
   asm("" : "+w"(number.data));
 #endif
 }
-[[gnu::always_inline]] inline void as_written(float& number) noexcept {
+POSENC_ALWAYS_INLINE inline void as_written(float& number) noexcept {
 #if defined(__SSE2__)
   asm("" : "+x"(number));
 #elif defined(__aarch64__)

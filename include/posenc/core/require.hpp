@@ -110,7 +110,7 @@ template <class... Parts>
 
 /// Unless `holds`, throws the parts joined, numbers in their shortest exact form.
 template <class... Parts>
-[[gnu::always_inline]] constexpr void require(bool holds, Parts const&... parts) {
+POSENC_ALWAYS_INLINE constexpr void require(bool holds, Parts const&... parts) {
   if (!holds) [[unlikely]]
     // Numbers by value: the address of a variable would keep it in memory wherever it is checked.
     refuse<std::conditional_t<std::is_arithmetic_v<Parts>, Parts, Parts const&>...>(parts...);

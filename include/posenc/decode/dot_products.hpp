@@ -99,14 +99,14 @@ struct dims_64 {
     }
   }
   /// The codes; two groups alternately by eight.
-  [[gnu::always_inline]] register_of_bytes load(std::byte const* head) const noexcept {
+  POSENC_ALWAYS_INLINE register_of_bytes load(std::byte const* head) const noexcept {
     if constexpr (has_groups<F>) {
       return load_alternately(head + first + 2, head + second + 2);
     } else {
       return load_64(head + first, mask);
     }
   }
-  [[gnu::always_inline]] void prefetch(auto const& block, std::size_t s) const noexcept {
+  POSENC_ALWAYS_INLINE void prefetch(auto const& block, std::size_t s) const noexcept {
     prefetch_into_l1(block.later[s] + block.later_head + first);
   }
 };
@@ -116,7 +116,7 @@ template <class F>
 struct values_64 {
   register_of_bytes x[4][4];
 
-  [[gnu::always_inline]] values_64(head_block<F, 16> const& v, dims_64<F> const& at) noexcept {
+  POSENC_ALWAYS_INLINE values_64(head_block<F, 16> const& v, dims_64<F> const& at) noexcept {
     for (std::size_t n = 0; n < 16 && !has_groups<F>; ++n) at.prefetch(v, n);
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < 4; ++t) {
@@ -130,9 +130,9 @@ struct values_64 {
     }
   }
   /// sums += unit code value. Each half of the dims has codes of weights, and a unit.
-  [[gnu::always_inline]] void add_to(float* sums, std::byte const* codes, std::byte const* others,
-                                     lanes<float>::number const& unit,
-                                     lanes<float>::number const& other_unit) const noexcept {
+  POSENC_ALWAYS_INLINE void add_to(float* sums, std::byte const* codes, std::byte const* others,
+                                   lanes<float>::number const& unit,
+                                   lanes<float>::number const& other_unit) const noexcept {
     integer_sums::number sum[4] = {};
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < 4; ++t) {
@@ -190,10 +190,10 @@ std::vector<query_codes> codes_of_queries(float const* q, std::size_t rows, std:
 /// The scores of Rows queries and 16 / Rows keys, [Rows][keys]. Each four keys are transposed by
 /// 16 bytes: a register has the same dims of each, and a quarter of a sum is of one key.
 template <std::size_t Rows, class F>
-[[gnu::always_inline]] inline std::array<float, 16> block_dots(query_codes const* q,
-                                                               std::size_t registers,
-                                                               head_block<F, 16 / Rows> const& k,
-                                                               std::size_t dims) noexcept {
+POSENC_ALWAYS_INLINE inline std::array<float, 16> block_dots(query_codes const* q,
+                                                             std::size_t registers,
+                                                             head_block<F, 16 / Rows> const& k,
+                                                             std::size_t dims) noexcept {
   constexpr std::size_t quads = 4 / Rows;  // of keys
   using floats = lanes<float>;
   floats::number scores[4];
@@ -371,9 +371,9 @@ struct unscaled_weights {
 /// sums += weights values of a tile, tokens [from, to) of a run. The block captures by value,
 /// because g++ would load references anew for each.
 template <class F>
-[[gnu::always_inline]] inline void add_tile(float* sums, scaled_weights<F>& weights, float const*,
-                                            auto& reader, token_run const& run, std::size_t from,
-                                            std::size_t to, std::size_t rows, std::size_t dims) {
+POSENC_ALWAYS_INLINE inline void add_tile(float* sums, scaled_weights<F>& weights, float const*,
+                                          auto& reader, token_run const& run, std::size_t from,
+                                          std::size_t to, std::size_t rows, std::size_t dims) {
   auto const registers = rounded_up(dims, 64) / 64;
   auto const add = [=, &reader, &run, codes = weights.codes.data(), units = weights.units.data()](
                        std::size_t head, std::size_t i, auto const& block) {
@@ -393,10 +393,10 @@ template <class F>
 /// If values have groups, their factors are found a block before their codes are read, because a
 /// CPU waits long for them.
 template <class F>
-[[gnu::always_inline]] inline void add_tile(float* sums, unscaled_weights& weights,
-                                            float const* tiles, auto& reader, token_run const&,
-                                            std::size_t from, std::size_t to, std::size_t rows,
-                                            std::size_t dims) {
+POSENC_ALWAYS_INLINE inline void add_tile(float* sums, unscaled_weights& weights,
+                                          float const* tiles, auto& reader, token_run const&,
+                                          std::size_t from, std::size_t to, std::size_t rows,
+                                          std::size_t dims) {
   auto const registers = rounded_up(dims, 64) / 64;
   weights.factors.resize(2 * registers);
   auto* const factors = weights.factors.data();

@@ -40,12 +40,12 @@ inline void require_slice(char const* what, std::size_t first, std::size_t count
 template <class E>
 class strided_address {
  public:
-  [[gnu::always_inline]] strided_address(E* data, heads_shape shape, heads_strides strides)
+  POSENC_ALWAYS_INLINE strided_address(E* data, heads_shape shape, heads_strides strides)
       : data_(data), shape_(shape), strides_(strides) {
     check(data_, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
   }
   /// Contiguous: one head after another.
-  [[gnu::always_inline]] strided_address(E* data, heads_shape shape)
+  POSENC_ALWAYS_INLINE strided_address(E* data, heads_shape shape)
       : strided_address(data, shape,
                         {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim),
                          static_cast<std::ptrdiff_t>(shape.head_dim)}) {}

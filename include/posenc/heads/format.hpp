@@ -86,13 +86,13 @@ concept has_numbers = requires(typename F::number_type x) {
 
 /// A number at any address.
 template <class Number>
-[[gnu::always_inline]] inline Number number_at(std::byte const* from) noexcept {
+POSENC_ALWAYS_INLINE inline Number number_at(std::byte const* from) noexcept {
   Number x;
   std::memcpy(&x, from, sizeof x);
   return x;
 }
 template <class Number>
-[[gnu::always_inline]] inline void put(std::byte* to, Number x) noexcept {
+POSENC_ALWAYS_INLINE inline void put(std::byte* to, Number x) noexcept {
   std::memcpy(to, &x, sizeof x);
 }
 

@@ -80,8 +80,8 @@ class heads_view<T, Address> : public Address::template of<T> {
       : address(data.first, shape, slots...) {}
   /// With gaps, or in another order.
   template <class... Slots>
-  [[gnu::always_inline]] heads_view(detail::elements_at<T> data, typename Address::shape shape,
-                                    typename Address::strides strides, Slots const&... slots)
+  POSENC_ALWAYS_INLINE heads_view(detail::elements_at<T> data, typename Address::shape shape,
+                                  typename Address::strides strides, Slots const&... slots)
       : address(data.first, shape, strides, slots...) {}
   template <detail::ends_with_its_line Slots>
   heads_view(detail::elements_at<T>,  // posenc: what is viewed must have a name

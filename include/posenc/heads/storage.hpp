@@ -68,7 +68,7 @@ struct half : detail::float_of_16_bits<half> {
 
   /// The numbers of bits.
   template <class Bits>
-  [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
+  POSENC_ALWAYS_INLINE static constexpr auto decode(typename Bits::bits bits) noexcept {
     using u32 = typename Bits::bits;
     auto const sign = (bits & u32(0x8000u)) << 16, shifted = (bits & u32(0x7fffu)) << 13,
                rebias = u32(112u << 23), normal = shifted + rebias, not_finite = normal + rebias,
@@ -83,7 +83,7 @@ struct half : detail::float_of_16_bits<half> {
 
   /// The bits of numbers.
   template <class Bits>
-  [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
+  POSENC_ALWAYS_INLINE static constexpr auto encode(typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
     auto const all = Bits::as_bits(number), sign = (all >> 16) & u32(0x8000u),
                magnitude = all & u32(0x7fff'ffffu), shifted = magnitude >> 13,
@@ -112,12 +112,12 @@ struct bfloat16 : detail::float_of_16_bits<bfloat16> {
 
   /// The numbers of bits.
   template <class Bits>
-  [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
+  POSENC_ALWAYS_INLINE static constexpr auto decode(typename Bits::bits bits) noexcept {
     return Bits::as_number(bits << 16);
   }
   /// The bits of numbers.
   template <class Bits>
-  [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
+  POSENC_ALWAYS_INLINE static constexpr auto encode(typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
     auto const all = Bits::as_bits(number);
     auto const is_nan = detail::below(u32(0x7f80'0000u), all & u32(0x7fff'ffffu));
@@ -125,7 +125,7 @@ struct bfloat16 : detail::float_of_16_bits<bfloat16> {
   }
   /// The rounded value, in the upper 16 bits; not for NaN.
   template <class U32>
-  [[gnu::always_inline]] static constexpr U32 rounded(U32 const& all) noexcept {
+  POSENC_ALWAYS_INLINE static constexpr U32 rounded(U32 const& all) noexcept {
     return all + U32(0x7fffu) + ((all >> 16) & U32(1u));
   }
 };

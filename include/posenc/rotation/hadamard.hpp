@@ -42,7 +42,7 @@ std::size_t hadamard_block(std::size_t head_dim, std::size_t block, auto const&.
 
 /// x + y in one lane and x - y in the other, Distance apart.
 template <class Lanes, unsigned Distance>
-[[gnu::always_inline]] inline auto add_lanes(typename Lanes::number const& x) noexcept {
+POSENC_ALWAYS_INLINE inline auto add_lanes(typename Lanes::number const& x) noexcept {
   using Real = typename Lanes::number::value_type;
   alignas(64) static constexpr auto signs = [] {
     std::array<Real, Lanes::size> result{};
@@ -55,7 +55,7 @@ template <class Lanes, unsigned Distance>
 
 /// Sums and differences of Count registers: the last stages of a transform.
 template <class Lanes, std::size_t Count>
-[[gnu::always_inline]] inline void add_registers(typename Lanes::number (&x)[Count]) noexcept {
+POSENC_ALWAYS_INLINE inline void add_registers(typename Lanes::number (&x)[Count]) noexcept {
   unrolled<std::bit_width(Count) - 1>([&](std::size_t stage) POSENC_INLINED {
     unrolled<Count / 2>([&](std::size_t i) POSENC_INLINED {
       auto const apart = std::size_t{1} << stage;
@@ -103,7 +103,7 @@ void transform_apart(Real* x, std::size_t count, std::size_t step) noexcept {
 
 /// Calls act with the constant that n is, of 1, 2, 4 ... Most; with Most if n is larger.
 template <std::size_t Most>
-[[gnu::always_inline]] inline void with_power(std::size_t n, auto const& act) noexcept {
+POSENC_ALWAYS_INLINE inline void with_power(std::size_t n, auto const& act) noexcept {
   if constexpr (Most > 1)
     if (n < Most) return with_power<Most / 2>(n, act);
   act(std::integral_constant<std::size_t, Most>());

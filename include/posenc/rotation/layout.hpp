@@ -20,17 +20,17 @@ struct halves {
 
   /// x and y of neighbouring pairs from `pair` on, as many as a register of Lanes holds.
   template <class Lanes, class T>
-  [[gnu::always_inline]] static void load(T const* block, std::size_t pair, std::size_t pairs,
-                                          typename Lanes::number& x,
-                                          typename Lanes::number& y) noexcept {
+  POSENC_ALWAYS_INLINE static void load(T const* block, std::size_t pair, std::size_t pairs,
+                                        typename Lanes::number& x,
+                                        typename Lanes::number& y) noexcept {
     x = Lanes::load(block + pair);
     y = Lanes::load(block + pairs + pair);
   }
   /// Likewise, from registers to memory.
   template <class Lanes, class T>
-  [[gnu::always_inline]] static void store(T* block, std::size_t pair, std::size_t pairs,
-                                           typename Lanes::number const& x,
-                                           typename Lanes::number const& y) noexcept {
+  POSENC_ALWAYS_INLINE static void store(T* block, std::size_t pair, std::size_t pairs,
+                                         typename Lanes::number const& x,
+                                         typename Lanes::number const& y) noexcept {
     Lanes::store(block + pair, x), Lanes::store(block + pairs + pair, y);
   }
 };
@@ -46,16 +46,16 @@ struct interleaved {
 
   /// x and y of neighbouring pairs from `pair` on, as many as a register of Lanes holds.
   template <class Lanes, class T>
-  [[gnu::always_inline]] static void load(T const* block, std::size_t pair, std::size_t,
-                                          typename Lanes::number& x,
-                                          typename Lanes::number& y) noexcept {
+  POSENC_ALWAYS_INLINE static void load(T const* block, std::size_t pair, std::size_t,
+                                        typename Lanes::number& x,
+                                        typename Lanes::number& y) noexcept {
     Lanes::load_pairs(block + 2 * pair, x, y);
   }
   /// Likewise, from registers to memory.
   template <class Lanes, class T>
-  [[gnu::always_inline]] static void store(T* block, std::size_t pair, std::size_t,
-                                           typename Lanes::number const& x,
-                                           typename Lanes::number const& y) noexcept {
+  POSENC_ALWAYS_INLINE static void store(T* block, std::size_t pair, std::size_t,
+                                         typename Lanes::number const& x,
+                                         typename Lanes::number const& y) noexcept {
     Lanes::store_pairs(block + 2 * pair, x, y);
   }
 };

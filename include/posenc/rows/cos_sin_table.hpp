@@ -150,9 +150,9 @@ class cos_sin_table {
   }
 
   template <class Real>
-  [[gnu::always_inline]] static void multiply(line const* coarse, line const* fine,
-                                              lanes::bits const& fine_sign, lanes::bits const& sign,
-                                              Real* cos, Real* sin) noexcept {
+  POSENC_ALWAYS_INLINE static void multiply(line const* coarse, line const* fine,
+                                            lanes::bits const& fine_sign, lanes::bits const& sign,
+                                            Real* cos, Real* sin) noexcept {
     auto const signed_by = [](lanes::bits const& minus, lanes::number const& x) {
       return lanes::as_number(lanes::as_bits(x) ^ minus);
     };

@@ -36,7 +36,7 @@ struct scalar_phase {
 
 /// The cosine and sine of the angle from the nearest axis.
 template <class Lanes>
-[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_from_axis(
+POSENC_ALWAYS_INLINE constexpr cos_sin_numbers<typename Lanes::number> cos_sin_from_axis(
     typename Lanes::bits const& angle) noexcept {
   using number = typename Lanes::number;
   // Without its two highest bits, which count quadrants, a phase is the angle from the nearest
@@ -60,9 +60,9 @@ template <class Lanes>
 /// Takes the cosine and sine of an angle from the nearest axis to those of the angle itself, a
 /// fraction of a turn that fills a word.
 template <class Lanes>
-[[gnu::always_inline]] constexpr void into_quadrant(typename Lanes::bits const& angle,
-                                                    typename Lanes::number& c,
-                                                    typename Lanes::number& s) noexcept {
+POSENC_ALWAYS_INLINE constexpr void into_quadrant(typename Lanes::bits const& angle,
+                                                  typename Lanes::number& c,
+                                                  typename Lanes::number& s) noexcept {
   using bits = typename Lanes::bits;
   constexpr auto turn = [](int part) { return phase{1} << (64 - part); };
   // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.

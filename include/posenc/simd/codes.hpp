@@ -29,16 +29,17 @@ template <class Number>
 struct code_bits : scalar_bits {};
 
 template <class To, class From>
-requires std::is_arithmetic_v<From>
-[[gnu::always_inline]] constexpr To bits_as(From x) noexcept { return detail::bit_cast<To>(x); }
+requires std::is_arithmetic_v<From> POSENC_ALWAYS_INLINE constexpr To bits_as(From x) noexcept {
+  return detail::bit_cast<To>(x);
+}
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 template <class Arch>
 struct code_bits<xsimd::batch<float, Arch>> : register_bits<xsimd::batch<float, Arch>> {};
 
 template <class Arch, class Batch = xsimd::batch<float, Arch>>
-[[gnu::always_inline]] inline Batch multiply_add(xsimd::batch<float, Arch> const& a, Batch const& b,
-                                                 Batch const& c) noexcept {
+POSENC_ALWAYS_INLINE inline Batch multiply_add(xsimd::batch<float, Arch> const& a, Batch const& b,
+                                               Batch const& c) noexcept {
   return register_arithmetic<float, Batch>::multiply_add(a, b, c);
 }
 #endif
@@ -46,8 +47,8 @@ template <class Arch, class Batch = xsimd::batch<float, Arch>>
 /// The greater and the less of two integers. For registers, xsimd's functions are found by their
 /// arguments.
 template <class Code>
-[[gnu::always_inline]] constexpr Code greater(Code const& x,
-                                              std::type_identity_t<Code> const& y) noexcept {
+POSENC_ALWAYS_INLINE constexpr Code greater(Code const& x,
+                                            std::type_identity_t<Code> const& y) noexcept {
   if constexpr (std::is_arithmetic_v<Code>) {
     return x < y ? y : x;
   } else {
@@ -55,8 +56,8 @@ template <class Code>
   }
 }
 template <class Code>
-[[gnu::always_inline]] constexpr Code less(Code const& x,
-                                           std::type_identity_t<Code> const& y) noexcept {
+POSENC_ALWAYS_INLINE constexpr Code less(Code const& x,
+                                         std::type_identity_t<Code> const& y) noexcept {
   if constexpr (std::is_arithmetic_v<Code>) {
     return x < y ? x : y;
   } else {
@@ -65,20 +66,20 @@ template <class Code>
 }
 /// For bits below 2^31.
 template <class U32>
-[[gnu::always_inline]] constexpr U32 more_of(U32 const& a,
-                                             std::type_identity_t<U32> const& b) noexcept {
+POSENC_ALWAYS_INLINE constexpr U32 more_of(U32 const& a,
+                                           std::type_identity_t<U32> const& b) noexcept {
   return bits_as<std::uint32_t>(greater(bits_as<std::int32_t>(a), bits_as<std::int32_t>(b)));
 }
 template <class U32>
-[[gnu::always_inline]] constexpr U32 less_of(U32 const& a,
-                                             std::type_identity_t<U32> const& b) noexcept {
+POSENC_ALWAYS_INLINE constexpr U32 less_of(U32 const& a,
+                                           std::type_identity_t<U32> const& b) noexcept {
   return bits_as<std::uint32_t>(less(bits_as<std::int32_t>(a), bits_as<std::int32_t>(b)));
 }
 /// yes where a < b, both below 2^31, else no.
 template <class U32>
-[[gnu::always_inline]] constexpr U32 where_below(U32 const& a, std::type_identity_t<U32> const& b,
-                                                 std::type_identity_t<U32> const& yes,
-                                                 std::type_identity_t<U32> const& no) noexcept {
+POSENC_ALWAYS_INLINE constexpr U32 where_below(U32 const& a, std::type_identity_t<U32> const& b,
+                                               std::type_identity_t<U32> const& yes,
+                                               std::type_identity_t<U32> const& no) noexcept {
   if constexpr (std::is_arithmetic_v<U32>) {
     return choose(below(a, b), yes, no);
   } else {
@@ -88,22 +89,22 @@ template <class U32>
 }
 /// Within [least, most].
 template <class Code>
-[[gnu::always_inline]] constexpr auto limited(Code const& code, std::int32_t least,
-                                              std::int32_t most) noexcept {
+POSENC_ALWAYS_INLINE constexpr auto limited(Code const& code, std::int32_t least,
+                                            std::int32_t most) noexcept {
   using i32 = decltype(bits_as<std::int32_t>(code));
   return less(greater(bits_as<std::int32_t>(code), i32(least)), i32(most));
 }
 
 /// x y, rounded before what follows: never fused with an addition.
 template <class Number>
-[[gnu::always_inline]] inline Number product(Number const& x, float y) noexcept {
+POSENC_ALWAYS_INLINE inline Number product(Number const& x, float y) noexcept {
   auto result = x * Number(y);
   as_written(result);
   return result;
 }
 /// The number that an integer of 32 bits is.
 template <class Code>
-[[gnu::always_inline]] constexpr auto float_of(Code const& code) noexcept {
+POSENC_ALWAYS_INLINE constexpr auto float_of(Code const& code) noexcept {
   if constexpr (std::is_arithmetic_v<Code>) {
     return static_cast<float>(bits_as<std::int32_t>(code));
   } else {
@@ -116,12 +117,12 @@ template <class Code>
 /// -ffast-math does not take it apart.
 inline constexpr std::int32_t nearest_of_0 = 0x4b40'0000;
 template <class Number>
-[[gnu::always_inline]] constexpr auto nearest(Number const& x) noexcept {
+POSENC_ALWAYS_INLINE constexpr auto nearest(Number const& x) noexcept {
   return code_bits<Number>::as_bits(x + Number(0x1.8p23f));  // whose last bit has the weight 1
 }
 /// x, or 512 of its sign if that is less; 512 for NaN. So nearest is right for any number.
 template <class Number>
-[[gnu::always_inline]] constexpr Number within_512(Number const& x) noexcept {
+POSENC_ALWAYS_INLINE constexpr Number within_512(Number const& x) noexcept {
   using b = code_bits<Number>;
   using u32 = typename b::bits;
   auto const all = b::as_bits(x), m = all & u32(0x7fff'ffffu), most = b::as_bits(Number(512.0f)),
@@ -131,7 +132,7 @@ template <class Number>
 /// x rounded towards zero, for |x| < 512. Infinity and NaN give a low byte of 0, as x86 converts
 /// them.
 template <class Number>
-[[gnu::always_inline]] constexpr auto truncated_to_integer(Number const& x) noexcept {
+POSENC_ALWAYS_INLINE constexpr auto truncated_to_integer(Number const& x) noexcept {
   if constexpr (std::is_arithmetic_v<Number>) {
     return static_cast<std::int32_t>(within_512(x));
   } else {
@@ -144,7 +145,7 @@ template <class Number>
 }
 /// The nearest integer, ties away from zero, as C's roundf. For the same x.
 template <class Number>
-[[gnu::always_inline]] constexpr auto nearest_away(Number const& x) noexcept {
+POSENC_ALWAYS_INLINE constexpr auto nearest_away(Number const& x) noexcept {
   using b = code_bits<Number>;
   // Just below 1/2: the sum of that and a number just below 1/2 must not round to 1.
   auto const below_half = b::as_bits(Number(0x1.fffffep-2f)),
@@ -154,7 +155,7 @@ template <class Number>
 
 /// to[i] = the low byte of code i.
 template <class Code>
-[[gnu::always_inline]] inline void store_codes(std::byte* to, Code const& codes) noexcept {
+POSENC_ALWAYS_INLINE inline void store_codes(std::byte* to, Code const& codes) noexcept {
   if constexpr (std::is_arithmetic_v<Code>) {
     *to = static_cast<std::byte>(codes);
   } else if constexpr (requires { store_bytes(to, codes.data); }) {
@@ -166,8 +167,8 @@ template <class Code>
   }
 }
 /// to[i] = the low byte of code(x[i]).
-[[gnu::always_inline]] inline void write_codes(std::span<float const> x, std::byte* to,
-                                               auto const& code) noexcept {
+POSENC_ALWAYS_INLINE inline void write_codes(std::span<float const> x, std::byte* to,
+                                             auto const& code) noexcept {
   std::size_t i = 0;
   if constexpr (several_lanes<code_lanes>) {
     constexpr auto size = code_lanes::size;
@@ -187,7 +188,7 @@ template <class Code>
 
 /// Codes of Integer, which is int8 or uint8: Lanes::size of them.
 template <class Integer, class Lanes>
-[[gnu::always_inline]] inline auto load_codes(std::byte const* from) noexcept {
+POSENC_ALWAYS_INLINE inline auto load_codes(std::byte const* from) noexcept {
   using bits = typename code_bits<typename Lanes::number>::bits;
   auto const* const codes = reinterpret_cast<Integer const*>(from);
   if constexpr (!several_lanes<Lanes>) {
@@ -204,13 +205,13 @@ template <class Integer, class Lanes>
 }
 /// These as numbers.
 template <class Integer, class Lanes>
-[[gnu::always_inline]] inline typename Lanes::number integers(std::byte const* from) noexcept {
+POSENC_ALWAYS_INLINE inline typename Lanes::number integers(std::byte const* from) noexcept {
   return float_of(load_codes<Integer, Lanes>(from));
 }
 /// x[i] = number(code i).
 template <class Integer = std::uint8_t>
-[[gnu::always_inline]] inline void read_codes(std::byte const* from, std::span<float> x,
-                                              auto const& number) noexcept {
+POSENC_ALWAYS_INLINE inline void read_codes(std::byte const* from, std::span<float> x,
+                                            auto const& number) noexcept {
   // As counts: g++ warns of a tail that begins where the registers end.
   auto const rest = several_lanes<code_lanes> ? x.size() % code_lanes::size : x.size(),
              whole = x.size() - rest;
@@ -222,15 +223,15 @@ template <class Integer = std::uint8_t>
     x[whole + i] = number(load_codes<Integer, one_lane<float>>(from + whole + i));
 }
 /// Codes of int8, each times the scale.
-[[gnu::always_inline]] inline void read_signed(std::byte const* from, std::span<float> x,
-                                               float scale) noexcept {
+POSENC_ALWAYS_INLINE inline void read_signed(std::byte const* from, std::span<float> x,
+                                             float scale) noexcept {
   read_codes<std::int8_t>(
       from, x, [&](auto const& code) POSENC_INLINED { return product(float_of(code), scale); });
 }
 
 /// A half at any address, as a float, in every lane.
 template <class Lanes, class Number = typename Lanes::number>
-[[gnu::always_inline]] inline Number half_everywhere(std::byte const* from) noexcept {
+POSENC_ALWAYS_INLINE inline Number half_everywhere(std::byte const* from) noexcept {
   std::uint16_t bits;
   std::memcpy(&bits, from, sizeof bits);
   if constexpr (requires(Number x) { broadcast_half(bits, x.data); }) {

@@ -19,7 +19,7 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// A register of doubles, as many numbers of T.
 template <std::floating_point T, class Number = typename lanes<double>::number>
-[[gnu::always_inline]] inline Number load_doubles(T const* from) noexcept {
+POSENC_ALWAYS_INLINE inline Number load_doubles(T const* from) noexcept {
   if constexpr (std::same_as<T, double>) {
     return lanes<double>::load(from);
   } else if constexpr (requires(Number x) { load_floats(from, x.data); }) {
@@ -34,7 +34,7 @@ template <std::floating_point T, class Number = typename lanes<double>::number>
 }
 /// Rounded to T, once.
 template <std::floating_point T, class Number = typename lanes<double>::number>
-[[gnu::always_inline]] inline void store_doubles(T* to, Number const& x) noexcept {
+POSENC_ALWAYS_INLINE inline void store_doubles(T* to, Number const& x) noexcept {
   if constexpr (std::same_as<T, double>) {
     lanes<double>::store(to, x);
   } else if constexpr (requires { store_floats(to, x.data); }) {
@@ -48,8 +48,8 @@ template <std::floating_point T, class Number = typename lanes<double>::number>
 
 /// The doubles from `first` on of a row; zeros beyond its end.
 template <std::floating_point T>
-[[gnu::always_inline]] inline typename lanes<double>::number doubles_of(
-    std::span<T const> row, std::size_t first) noexcept {
+POSENC_ALWAYS_INLINE inline typename lanes<double>::number doubles_of(std::span<T const> row,
+                                                                      std::size_t first) noexcept {
   constexpr auto size = lanes<double>::size;
   if (first + size <= row.size()) return load_doubles(row.data() + first);
   std::array<T, size> rest{};
@@ -68,7 +68,7 @@ std::vector<double> doubles_of(std::span<T const> row) {
 
 /// row[i ...] = what(register of doubles, i), a register at a time.
 template <std::floating_point T>
-[[gnu::always_inline]] inline void change_doubles(std::span<T> row, auto&& what) noexcept {
+POSENC_ALWAYS_INLINE inline void change_doubles(std::span<T> row, auto&& what) noexcept {
   constexpr auto size = lanes<double>::size;
   std::size_t i = 0;
   for (; i + size <= row.size(); i += size)
@@ -84,8 +84,8 @@ inline double where_finite(one_lane<double>, double of, double x, double otherwi
   return is_finite(of) ? x : otherwise;
 }
 template <several_lanes Lanes, class Number>
-[[gnu::always_inline]] inline Number where_finite(Lanes, Number const& of, Number const& x,
-                                                  Number const& otherwise) noexcept {
+POSENC_ALWAYS_INLINE inline Number where_finite(Lanes, Number const& of, Number const& x,
+                                                Number const& otherwise) noexcept {
   using bits = decltype(bits_as<std::uint64_t>(of));
   bits const exponent(std::uint64_t{0x7ff} << 52);
   auto const not_finite = (bits_as<std::uint64_t>(of) & exponent) == exponent;
@@ -101,8 +101,8 @@ inline bool differences(one_lane<double>, std::int64_t from, std::int64_t const*
   return difference >> 52 == 0;
 }
 template <several_lanes Lanes, class Number>
-[[gnu::always_inline]] inline bool differences(Lanes, std::int64_t from, std::int64_t const* to,
-                                               Number& result) noexcept {
+POSENC_ALWAYS_INLINE inline bool differences(Lanes, std::int64_t from, std::int64_t const* to,
+                                             Number& result) noexcept {
   using bits = decltype(bits_as<std::uint64_t>(result));
   auto const integers = bits(static_cast<std::uint64_t>(from)) -
                         bits::load_unaligned(reinterpret_cast<std::uint64_t const*>(to));
@@ -119,8 +119,8 @@ inline bool all_within(one_lane<double>, double x, double from, double to) noexc
   return from <= x && x < to;
 }
 template <several_lanes Lanes, class Number>
-[[gnu::always_inline]] inline bool all_within(Lanes, Number const& x, double from,
-                                              double to) noexcept {
+POSENC_ALWAYS_INLINE inline bool all_within(Lanes, Number const& x, double from,
+                                            double to) noexcept {
   return all((x >= Number(from)) & (x < Number(to)));
 }
 

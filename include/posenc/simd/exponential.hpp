@@ -76,7 +76,7 @@ template <std::floating_point T>
 struct split_exponent {
   register_of<T> power, rest;  ///< 2^n, r
 
-  [[gnu::always_inline]] explicit split_exponent(register_of<T> const& x) noexcept {
+  POSENC_ALWAYS_INLINE explicit split_exponent(register_of<T> const& x) noexcept {
     using number = register_of<T>;
     using word = word_of<T>;
     constexpr int places = std::numeric_limits<T>::digits - 1;
@@ -101,9 +101,8 @@ struct split_exponent {
 
 /// e^x = 2^n e^r, off by at most 2 + |x| roundings; the series by an eighth of one. NaN gives NaN.
 template <std::floating_point T>
-requires has_registers<T>
-[[gnu::always_inline]] inline register_of<T> exponential(lanes<T>,
-                                                         register_of<T> const& x) noexcept {
+requires has_registers<T> POSENC_ALWAYS_INLINE inline register_of<T> exponential(
+    lanes<T>, register_of<T> const& x) noexcept {
   split_exponent<T> const parts(x);
   auto const series = polynomial<lanes<T>>(series_of_exponential<T>::coefficients, parts.rest);
   // Whether x is below the lowest exponent (or -infinity) but not NaN. The bits of negative numbers
@@ -121,9 +120,8 @@ requires has_registers<T>
 /// (1/2 + ...), off by 3 roundings of itself; so the sum, whose terms do not cancel to less than a
 /// third of either, is within 4 roundings of itself.
 template <std::floating_point T>
-requires has_registers<T>
-[[gnu::always_inline]] inline register_of<T> exponential_less_1(lanes<T>,
-                                                                register_of<T> const& x) noexcept {
+requires has_registers<T> POSENC_ALWAYS_INLINE inline register_of<T> exponential_less_1(
+    lanes<T>, register_of<T> const& x) noexcept {
   split_exponent<T> const parts(x);
   auto const series = polynomial<lanes<T>, 2>(series_of_exponential<T>::coefficients, parts.rest);
   auto of_rest = lanes<T>::multiply_add(series * parts.rest, parts.rest, parts.rest);
@@ -133,9 +131,8 @@ requires has_registers<T>
 }
 
 template <std::floating_point T>
-requires has_registers<T>
-[[gnu::always_inline]] inline register_of<T> one_unless_masked(lanes<T>,
-                                                               register_of<T> const& x) noexcept {
+requires has_registers<T> POSENC_ALWAYS_INLINE inline register_of<T> one_unless_masked(
+    lanes<T>, register_of<T> const& x) noexcept {
   using word = word_of<T>;
   auto const is_masked =
       bits_as<word>(x) == bits_of<T>(detail::bit_cast<word>(negative_infinity<T>));
@@ -147,9 +144,8 @@ requires has_registers<T>
 /// off by 4 roundings, which the quotient makes at most 6; with its own and that of 2 + m, 8
 /// roundings. 1 beyond |x| = 22, where m is -1. NaN gives any number.
 template <std::floating_point T>
-requires has_registers<T>
-[[gnu::always_inline]] inline register_of<T> hyperbolic_tangent(lanes<T>,
-                                                                register_of<T> const& x) noexcept {
+requires has_registers<T> POSENC_ALWAYS_INLINE inline register_of<T> hyperbolic_tangent(
+    lanes<T>, register_of<T> const& x) noexcept {
   using number = register_of<T>;
   using word = word_of<T>;
   bits_of<T> const sign(word{1} << (8 * sizeof(T) - 1)), of_x = bits_as<word>(x);

@@ -142,7 +142,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
   static constexpr bool free_deinterleave = !converts;
   static constexpr std::size_t registers = converts || (rounds && has_32_registers) ? 1 : 2;
 
-  [[gnu::always_inline]] static number load(T const* from) noexcept {
+  POSENC_ALWAYS_INLINE static number load(T const* from) noexcept {
     if constexpr (converts) {
       number x;
       load_halves(from, x.data);
@@ -163,7 +163,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
       return Format::template decode<as_bits>(bits::load_unaligned(wide.data()));
     }
   }
-  [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
+  POSENC_ALWAYS_INLINE static void store(T* to, number const& x) noexcept {
     if constexpr (converts) return store_halves(to, x.data);
     if constexpr (rounds) return store_bfloat16(to, x.data);
     if constexpr (tells_nan) {
@@ -173,7 +173,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
     store_words(to, Format::template encode<as_bits>(x));
   }
   /// Stores x and then y. If the CPU converts two registers with one instruction, that is used.
-  [[gnu::always_inline]] static void store_two(T* to, number const& x, number const& y) noexcept {
+  POSENC_ALWAYS_INLINE static void store_two(T* to, number const& x, number const& y) noexcept {
     if constexpr (requires { store_bfloat16(to, x.data, y.data); } && rounds) {
       store_bfloat16(to, x.data, y.data);
     } else {
@@ -181,7 +181,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
       store(to + size, y);
     }
   }
-  [[gnu::always_inline]] static void load_pairs(T const* from, number& x, number& y) noexcept {
+  POSENC_ALWAYS_INLINE static void load_pairs(T const* from, number& x, number& y) noexcept {
     if constexpr (widens) return load_bfloat16_pairs(from, x.data, y.data);
     auto both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
     load_here(both.data);
@@ -195,7 +195,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
       high = Format::template decode<as_bits>(both >> 16);
     }
   }
-  [[gnu::always_inline]] static void store_pairs(T* to, number const& x, number const& y) noexcept {
+  POSENC_ALWAYS_INLINE static void store_pairs(T* to, number const& x, number const& y) noexcept {
     if constexpr (rounds) return store_bfloat16_pairs(to, x.data, y.data);
     auto const& low = first_is_low ? x : y;
     auto const& high = first_is_low ? y : x;
@@ -213,7 +213,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
   static bits rounded(number const& x) noexcept {
     return Format::template rounded<bits>(as_bits::as_bits(x));
   }
-  [[gnu::always_inline]] static void store_words(T* to, bits const& encoded) noexcept {
+  POSENC_ALWAYS_INLINE static void store_words(T* to, bits const& encoded) noexcept {
     if constexpr (requires { store_narrower(to, encoded.data); }) {
       store_narrower(to, encoded.data);
     } else {
@@ -259,7 +259,7 @@ struct word_lanes {
   /// Floats in the same order.
   struct arithmetic_lanes {
     using number = word_lanes::number;
-    [[gnu::always_inline]] static number load(float const* from) noexcept {
+    POSENC_ALWAYS_INLINE static number load(float const* from) noexcept {
       number x;
       if constexpr (in_order) {
         x.a = lanes<float>::load(from);
@@ -271,7 +271,7 @@ struct word_lanes {
     }
   };
 
-  [[gnu::always_inline]] static number load(T const* from) noexcept {
+  POSENC_ALWAYS_INLINE static number load(T const* from) noexcept {
     number x;
     if constexpr (in_order) {
       load_bfloat16(from, x.a.data, x.b.data);
@@ -280,7 +280,7 @@ struct word_lanes {
     }
     return x;
   }
-  [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
+  POSENC_ALWAYS_INLINE static void store(T* to, number const& x) noexcept {
     if constexpr (in_order) {
       half_of::store_two(to, x.a, x.b);
     } else {

@@ -31,7 +31,7 @@ inline constexpr auto series_of_logarithm = [] {
 /// so that f is rounded once, and ln(1 + f) off by 4 roundings of itself. Error at most 8
 /// roundings.
 template <several_lanes Lanes>
-[[gnu::always_inline]] inline typename Lanes::number log_1_plus(
+POSENC_ALWAYS_INLINE inline typename Lanes::number log_1_plus(
     Lanes, typename Lanes::number const& x) noexcept {
   using number = typename Lanes::number;
   using bits = decltype(bits_as<std::uint64_t>(x));

@@ -15,7 +15,7 @@ POSENC_QUIET_BEGIN
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Calls act(Lanes(), i) for `count` things, Lanes::size at a time: registers, then the rest.
-[[gnu::always_inline]] inline void in_lanes(std::size_t count, auto const& act) noexcept {
+POSENC_ALWAYS_INLINE inline void in_lanes(std::size_t count, auto const& act) noexcept {
   // As counts: g++ warns of a tail that begins where the registers end.
   auto const rest = several_lanes<code_lanes> ? count % code_lanes::size : count,
              whole = count - rest;
@@ -27,8 +27,8 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// to[i] = low | high << 4, of the codes of {low, high} = two(Lanes(), i), the numbers of `bytes`
 /// bytes from the i-th on. code: of a number or a register, within [0, 15].
-[[gnu::always_inline]] inline void write_nibbles(std::size_t bytes, std::byte* to, auto const& two,
-                                                 auto const& code) noexcept {
+POSENC_ALWAYS_INLINE inline void write_nibbles(std::size_t bytes, std::byte* to, auto const& two,
+                                               auto const& code) noexcept {
   in_lanes(bytes, [&]<class Lanes>(Lanes, std::size_t i) POSENC_INLINED {
     auto const numbers = two(Lanes(), i);
     auto const low = bits_as<std::uint32_t>(code(numbers.first)),
@@ -40,7 +40,7 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 /// Codes i, i + 1 ... of a head whose byte j has codes 2 j and 2 j + 1, the low one first:
 /// Lanes::size of them, where i is even unless that is 1.
 template <class Lanes>
-[[gnu::always_inline]] inline auto load_nibbles(std::byte const* from, std::size_t i) noexcept {
+POSENC_ALWAYS_INLINE inline auto load_nibbles(std::byte const* from, std::size_t i) noexcept {
   using bits = typename code_bits<typename Lanes::number>::bits;
   auto const* const bytes = reinterpret_cast<std::uint8_t const*>(from) + i / 2;
   if constexpr (!several_lanes<Lanes>) {
@@ -61,8 +61,8 @@ template <class Lanes>
 
 /// (code - zero) factor, of the low or the high 4 bits of each byte.
 template <class Lanes, class Number = typename Lanes::number>
-[[gnu::always_inline]] inline Number read_nibbles(auto const& bytes, bool are_high, float zero,
-                                                  Number const& factor) noexcept {
+POSENC_ALWAYS_INLINE inline Number read_nibbles(auto const& bytes, bool are_high, float zero,
+                                                Number const& factor) noexcept {
   using bits = typename code_bits<Number>::bits;
   if constexpr (requires { look_up(bytes.data, factor.data); }) {
     static constexpr float all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

@@ -21,7 +21,7 @@ inline double sigmoid(one_lane<double>, double x) noexcept {
   return (x < 0 ? e : 1) / (1 + e);
 }
 template <several_lanes Lanes, class Number>
-[[gnu::always_inline]] inline Number sigmoid(Lanes, Number const& x) noexcept {
+POSENC_ALWAYS_INLINE inline Number sigmoid(Lanes, Number const& x) noexcept {
   using bits = decltype(bits_as<std::uint64_t>(x));
   bits const sign(std::uint64_t{1} << 63), of_x = bits_as<std::uint64_t>(x);
   auto const e = exponential(Lanes(), bits_as<double>(of_x | sign));

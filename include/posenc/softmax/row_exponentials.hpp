@@ -37,8 +37,8 @@ namespace detail {
 
 /// Calls what(register, first index, size) along the row; masked scores pad the last register.
 template <std::floating_point T>
-[[gnu::always_inline]] inline void for_registers(T const* row, std::size_t count,
-                                                 auto&& what) noexcept {
+POSENC_ALWAYS_INLINE inline void for_registers(T const* row, std::size_t count,
+                                               auto&& what) noexcept {
   constexpr auto size = lanes<T>::size;
   std::size_t s = 0;
   for (; s + size <= count; s += size) what(lanes<T>::load(row + s), s, size);

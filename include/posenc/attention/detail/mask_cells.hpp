@@ -124,18 +124,24 @@ struct mask_cells {
     });
   }
 
-  /// Overwrites elements of a row whose keys are hidden: their cell is, or a negative slope makes
-  /// their bias -infinity.
+  /// Overwrites elements of a row whose keys are hidden.
   template <class T>
-  void hide(std::size_t t, std::size_t of_head, token_range keys, T* row, T hidden,
-            double slope) const noexcept {
+  void hide(std::size_t t, std::size_t of_head, token_range keys, T* row, T hidden) const noexcept {
     for_some(t, of_head, keys, row, [&]<class Cell>(Cell cell, auto const& some, auto elements) {
-      if (slope != 1 && Cell::any_added(some)) {
-        auto const biases = numbers(cell, some);
-        for (std::size_t i = 0; i < elements.size(); ++i)
-          if (hides(slope * static_cast<double>(biases[i]))) elements[i] = hidden;
-      }
       overwrite(cell, some, elements, hidden);
+    });
+  }
+  /// The bias of a key; 0 of cells that have none.
+  double bias(std::size_t t, std::size_t of_head, std::size_t s) const noexcept {
+    return in_type([&]<class T>(mask_cell<T>) -> double {
+      if constexpr (mask_cell<T>::is_bias) {
+        T cell;
+        auto const step = key * static_cast<std::ptrdiff_t>(sizeof(T));
+        std::memcpy(&cell, row_of(t, of_head) + step * static_cast<std::ptrdiff_t>(s), sizeof cell);
+        return static_cast<double>(load(cell));
+      } else {
+        return 0;
+      }
     });
   }
   /// Adds biases times a slope to scores, and writes -infinity where keys are hidden.
@@ -148,7 +154,7 @@ struct mask_cells {
         for (std::size_t i = 0; i < scores.size(); ++i) {
           auto const bias = slope * static_cast<double>(biases[i]);
           auto const sum = static_cast<T>(static_cast<double>(scores[i]) + bias);
-          scores[i] = hides(bias) ? negative_infinity<T> : sum;
+          scores[i] = bias < std::numeric_limits<double>::lowest() ? negative_infinity<T> : sum;
         }
       }
       overwrite(cell, some, scores, negative_infinity<T>);
@@ -156,8 +162,6 @@ struct mask_cells {
   }
 
  private:
-  static bool hides(double bias) noexcept { return bias < std::numeric_limits<double>::lowest(); }
-
   std::byte const* row_of(std::size_t t, std::size_t of_head) const noexcept {
     return data + static_cast<std::ptrdiff_t>(t) * query +
            static_cast<std::ptrdiff_t>(of_head) * head;

@@ -25,8 +25,8 @@ struct e4m3_codes {
   /// the conversion instructions of CPUs and GPUs do when they saturate. flush: magnitudes below
   /// 2^-6 become 0.
   template <class Number>
-  [[gnu::always_inline]] static constexpr auto to_nearest(Number const& x,
-                                                          bool flush = false) noexcept {
+  POSENC_ALWAYS_INLINE static constexpr auto to_nearest(Number const& x,
+                                                        bool flush = false) noexcept {
     using b = code_bits<Number>;
     using u32 = typename b::bits;
     // `one` is about 2^20 times the power of 2 in m. Its last bit weighs as much as the last bit of
@@ -44,7 +44,7 @@ struct e4m3_codes {
   /// Towards zero, as vLLM's writer for CPUs: below 2^-6 rounded to a multiple of 2^-29 first, by
   /// the product that it makes; -0 gives 0, and NaN 448.
   template <class Number>
-  [[gnu::always_inline]] static constexpr auto towards_zero(Number const& x) noexcept {
+  POSENC_ALWAYS_INLINE static constexpr auto towards_zero(Number const& x) noexcept {
     using b = code_bits<Number>;
     using u32 = typename b::bits;
     u32 const leading(least_normal);  // 2^-6, whose last bit has the weight 2^-29
@@ -57,7 +57,7 @@ struct e4m3_codes {
   }
   /// Exact. Code: std::uint32_t, or a register of them.
   template <class Code>
-  [[gnu::always_inline]] static constexpr auto number(Code const& code) noexcept {
+  POSENC_ALWAYS_INLINE static constexpr auto number(Code const& code) noexcept {
     Code const sign = (code & Code(0x80u)) << 24, shifted = (code & Code(0x7fu)) << 20,
                leading(least_normal);
     // Subnormal: the fraction behind a leading 1 of weight 2^-6, less 2^-6.
@@ -69,7 +69,7 @@ struct e4m3_codes {
   }
   /// 2^-8 times the numbers of Lanes::size codes.
   template <class Lanes>
-  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* from) noexcept {
+  POSENC_ALWAYS_INLINE static typename Lanes::number load(std::byte const* from) noexcept {
     if constexpr (requires(typename Lanes::number x) { load_e4m3(from, x.data); }) {
       typename Lanes::number x;
       load_e4m3(from, x.data);
@@ -79,8 +79,8 @@ struct e4m3_codes {
     }
   }
   /// Some codes, each times the scale.
-  [[gnu::always_inline]] static void read(std::byte const* from, std::span<float> x,
-                                          float scale) noexcept {
+  POSENC_ALWAYS_INLINE static void read(std::byte const* from, std::span<float> x,
+                                        float scale) noexcept {
     read_codes(from, x,
                [&](auto const& code) POSENC_INLINED { return product(number(code), scale); });
   }

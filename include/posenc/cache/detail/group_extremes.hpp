@@ -49,8 +49,8 @@ struct stored_groups {
 };
 
 /// x / y, rounded once. On NEON xsimd divides by an estimate of 1 / y, which is off by an ulp.
-[[gnu::always_inline]] inline group_numbers divided(group_numbers const& x,
-                                                    group_numbers const& y) noexcept {
+POSENC_ALWAYS_INLINE inline group_numbers divided(group_numbers const& x,
+                                                  group_numbers const& y) noexcept {
 #if defined(__ARM_NEON) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
   float a[number_groups::most], b[number_groups::most];
   code_lanes::store(a, x), code_lanes::store(b, y);
@@ -65,8 +65,8 @@ struct stored_groups {
 /// Lane 2 i: the greater of lanes i and i + size / 2 of x. Lane 2 i + 1: the same of y.
 template <class Arch, class Batch = xsimd::batch<float, Arch>>
 requires requires(Batch x) { zip(x.data, x.data); }
-[[gnu::always_inline]] inline auto zipped(xsimd::batch<std::int32_t, Arch> const& x,
-                                          xsimd::batch<std::int32_t, Arch> const& y) noexcept {
+POSENC_ALWAYS_INLINE inline auto zipped(xsimd::batch<std::int32_t, Arch> const& x,
+                                        xsimd::batch<std::int32_t, Arch> const& y) noexcept {
   Batch a = bits_as<float>(x), b = bits_as<float>(y);
   zip(a.data, b.data);
   return greater(bits_as<std::int32_t>(a), bits_as<std::int32_t>(b));
@@ -82,7 +82,7 @@ struct greatest_of {
   std::size_t step;      ///< group i has lane i * step
 
   /// make(bits): an array of Kinds integers, or of registers of them.
-  [[gnu::always_inline]] greatest_of(number_groups const& groups, auto const& make) noexcept {
+  POSENC_ALWAYS_INLINE greatest_of(number_groups const& groups, auto const& make) noexcept {
     constexpr auto most = number_groups::most;
     if (groups.count == 1) {
       find<1>(groups, make);
@@ -95,7 +95,7 @@ struct greatest_of {
 
  private:
   template <std::size_t Count>
-  [[gnu::always_inline]] void find(number_groups const& groups, auto const& make) noexcept {
+  POSENC_ALWAYS_INLINE void find(number_groups const& groups, auto const& make) noexcept {
     constexpr auto size = code_lanes::size;
     auto const whole = groups.size / size * size, rest = groups.size - whole;
     integers each[Kinds][Count];
@@ -125,7 +125,7 @@ struct greatest_of {
 
   // Reduces Count registers to x[0]: lane i * step is the greatest lane of register i.
   template <std::size_t Count, class Integers>
-  [[gnu::always_inline]] static void fold(Integers* x) noexcept {
+  POSENC_ALWAYS_INLINE static void fold(Integers* x) noexcept {
     constexpr auto size = code_lanes::size;
     if constexpr (size == 1) {
       return;
@@ -143,7 +143,7 @@ struct greatest_of {
     }
   }
   template <std::size_t Left, class Integers>
-  [[gnu::always_inline]] static void fold_two(Integers* x) noexcept {
+  POSENC_ALWAYS_INLINE static void fold_two(Integers* x) noexcept {
     if constexpr (Left > 1) {
       unrolled<Left / 2>([&](std::size_t i)
                              POSENC_INLINED { x[i] = zipped(x[i], x[i + Left / 2]); });
@@ -157,7 +157,7 @@ struct largest_magnitudes {
   group_numbers most;
   std::size_t step;
 
-  [[gnu::always_inline]] explicit largest_magnitudes(number_groups const& groups) noexcept {
+  POSENC_ALWAYS_INLINE explicit largest_magnitudes(number_groups const& groups) noexcept {
     auto const magnitude = [](auto const& bits) POSENC_INLINED {
       return std::array{bits & std::remove_cvref_t<decltype(bits)>(0x7fff'ffff)};
     };
@@ -167,7 +167,7 @@ struct largest_magnitudes {
   }
 };
 /// Of one group.
-[[gnu::always_inline]] inline float largest_magnitude(std::span<float const> x) noexcept {
+POSENC_ALWAYS_INLINE inline float largest_magnitude(std::span<float const> x) noexcept {
   largest_magnitudes const found({x.data(), 0, x.size(), 1});
   return stored_groups<>(found.most, found.step)[0];
 }
@@ -178,7 +178,7 @@ struct group_ranges {
   group_numbers least, most;
   std::size_t step;
 
-  [[gnu::always_inline]] explicit group_ranges(number_groups const& groups) noexcept {
+  POSENC_ALWAYS_INLINE explicit group_ranges(number_groups const& groups) noexcept {
     auto const ordered = []<class Bits>(Bits const& bits) POSENC_INLINED {
       return Bits(bits ^ ((bits >> 31) & Bits(0x7fff'ffff)));
     };

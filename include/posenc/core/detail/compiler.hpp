@@ -9,13 +9,6 @@
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 
-/// After the parameters of a lambda, to inline it always: C++20 has no attribute there.
-#if defined(__GNUC__)
-#define POSENC_INLINED __attribute__((always_inline))
-#else
-#define POSENC_INLINED
-#endif
-
 /// Before a loop: clang unrolls loops over loops, several times the code, and no faster.
 #if defined(__clang__)
 #define POSENC_NOT_UNROLLED _Pragma("clang loop unroll(disable)")
@@ -39,7 +32,7 @@
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// Asks for the cache line of an address, which may be any, into L1.
-[[gnu::always_inline]] inline void prefetch_into_l1([[maybe_unused]] void const* address) noexcept {
+POSENC_ALWAYS_INLINE inline void prefetch_into_l1([[maybe_unused]] void const* address) noexcept {
 #if defined(__GNUC__)
   __builtin_prefetch(address, 0, 3);
 #endif
@@ -55,7 +48,7 @@ void prefetch_numbers(std::span<T> numbers) noexcept {
 /// x, hidden from the optimiser: sums with it are not hoisted, a loop with it is not vectorised,
 /// and it is not loaded together with its neighbours.
 template <std::integral T>
-[[gnu::always_inline]] inline T opaque(T x) noexcept {
+POSENC_ALWAYS_INLINE inline T opaque(T x) noexcept {
 #if defined(__GNUC__)
   asm volatile("" : "+r"(x));
 #endif
@@ -65,14 +58,14 @@ template <std::integral T>
 /// Calls each(0), each(1) ... each(Count - 1): unrolled, or g++ keeps arrays of registers in
 /// memory.
 template <std::size_t Count>
-[[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
+POSENC_ALWAYS_INLINE inline void unrolled(auto const& each) noexcept {
   [&]<std::size_t... i>(std::index_sequence<i...>) POSENC_INLINED { (each(i), ...); }
   (std::make_index_sequence<Count>{});
 }
 
 /// Calls each(i) for i < n, in blocks that compilers compute in registers.
 template <std::size_t Block = 32>
-[[gnu::always_inline]] inline void each_of(std::size_t n, auto const& each) noexcept {
+POSENC_ALWAYS_INLINE inline void each_of(std::size_t n, auto const& each) noexcept {
   auto const whole = n / Block * Block;
   for (std::size_t i = 0; i < whole; i += Block)
     for (std::size_t j = 0; j < Block; ++j) each(i + j);

@@ -27,7 +27,7 @@ struct repeated {
 
 /// Whether `width` neighbours, and all their repetitions, span at most `room`: in elements, as
 /// room_of_memory counts them, or in bytes. No sum and no product overflows.
-[[gnu::always_inline]] constexpr bool fits_into_memory(
+POSENC_ALWAYS_INLINE constexpr bool fits_into_memory(
     std::size_t room, std::size_t width, std::same_as<repeated> auto const&... each) noexcept {
   if (width > room) return false;
   room -= width;

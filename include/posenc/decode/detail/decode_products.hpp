@@ -39,7 +39,7 @@ inline constexpr bool transposes = (Keys == streams) && (Rows * Keys == lanes<T>
 
 /// Transposes a square of registers in memory.
 template <std::floating_point T>
-[[gnu::always_inline]] inline void transpose_square(T* x) noexcept {
+POSENC_ALWAYS_INLINE inline void transpose_square(T* x) noexcept {
   typename lanes<T>::number square[lanes<T>::size];
   for (std::size_t n = 0; n < std::size(square); ++n)
     square[n] = lanes<T>::load(x + n * std::size(square));
@@ -50,9 +50,9 @@ template <std::floating_point T>
 
 /// The scores of Rows queries and Keys keys, [Rows][Keys]. q: [Rows][dims].
 template <std::size_t Rows, std::floating_point T, class S, std::size_t Keys>
-[[gnu::always_inline]] inline std::array<T, Rows * Keys> block_scores(T const* q,
-                                                                      head_block<S, Keys> const& k,
-                                                                      std::size_t dims) noexcept {
+POSENC_ALWAYS_INLINE inline std::array<T, Rows * Keys> block_scores(T const* q,
+                                                                    head_block<S, Keys> const& k,
+                                                                    std::size_t dims) noexcept {
   using number = typename lanes<T>::number;
   constexpr auto size = lanes<T>::size;
   number products[Rows * Keys];
@@ -165,9 +165,9 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
 /// sums[r] += sum_s weights[r][s] values[s] of Rows queries, for Width registers of each value.
 /// sums: a row is `dims` long; weights: [Rows][tile_tokens], from the index of the first value on.
 template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, std::size_t Count>
-[[gnu::always_inline]] inline void add_columns(T* sums, std::size_t dims, T const* weights,
-                                               head_block<S, Count> const& v, std::size_t first,
-                                               std::size_t offset = 0) noexcept {
+POSENC_ALWAYS_INLINE inline void add_columns(T* sums, std::size_t dims, T const* weights,
+                                             head_block<S, Count> const& v, std::size_t first,
+                                             std::size_t offset = 0) noexcept {
   using number = typename lanes<T>::number;
   constexpr std::size_t size = lanes<T>::size;
   auto const column = first + offset;
@@ -194,8 +194,8 @@ template <std::size_t Width, std::size_t Rows, std::floating_point T, class S, s
 
 /// The same for whole values.
 template <std::size_t Rows, std::floating_point T, class S, std::size_t Count>
-[[gnu::always_inline]] inline void add_values(T* sums, std::size_t dims, T const* weights,
-                                              head_block<S, Count> const& v) noexcept {
+POSENC_ALWAYS_INLINE inline void add_values(T* sums, std::size_t dims, T const* weights,
+                                            head_block<S, Count> const& v) noexcept {
   constexpr std::size_t size = lanes<T>::size, wide = has_32_registers ? 4 : 2;
   std::size_t i = 0;
   constexpr auto line = std::max<std::size_t>(wide * size, 32);

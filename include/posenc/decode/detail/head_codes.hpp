@@ -17,8 +17,8 @@ template <class S>
 struct head_codes {
   using element = S;
   static constexpr bool has_factors = false, decodes = false, takes_scales = false;
-  [[gnu::always_inline]] static auto load(S const* head, std::byte const*, std::size_t i,
-                                          std::size_t j) noexcept {
+  POSENC_ALWAYS_INLINE static auto load(S const* head, std::byte const*, std::size_t i,
+                                        std::size_t j) noexcept {
     return lanes<S>::load(head + i + j);
   }
   static auto load_one(S const* head, std::byte const*, std::size_t i) noexcept {
@@ -31,8 +31,8 @@ struct head_codes<F> {
   using element = std::byte;
   static constexpr bool decodes = false, has_factors = requires { &F::factor; }
   , takes_scales = loads_with_scales<F, lanes<float>>;
-  [[gnu::always_inline]] static auto load(std::byte const* head, std::byte const* scales,
-                                          std::size_t i, std::size_t j) noexcept {
+  POSENC_ALWAYS_INLINE static auto load(std::byte const* head, std::byte const* scales,
+                                        std::size_t i, std::size_t j) noexcept {
     return load<lanes<float>>(head, scales, i | j);  // i + j: 2^n > j divides i
   }
   static float load_one(std::byte const* head, std::byte const* scales, std::size_t i) noexcept {
@@ -41,9 +41,9 @@ struct head_codes<F> {
 
  private:
   template <class Lanes>
-  [[gnu::always_inline]] static auto load(std::byte const* head,
-                                          [[maybe_unused]] std::byte const* scales,
-                                          std::size_t i) noexcept {
+  POSENC_ALWAYS_INLINE static auto load(std::byte const* head,
+                                        [[maybe_unused]] std::byte const* scales,
+                                        std::size_t i) noexcept {
     if constexpr (takes_scales) {
       return F::template load<Lanes>(head, scales, i);
     } else {
@@ -71,15 +71,15 @@ struct head_block {
   std::ptrdiff_t later_head;    ///< bytes from head 0 to the later head
 
   /// Numbers i + j ... of head s, where some 2^n > j divides i; and one.
-  [[gnu::always_inline]] auto load(std::size_t s, std::size_t i, std::size_t j) const noexcept {
+  POSENC_ALWAYS_INLINE auto load(std::size_t s, std::size_t i, std::size_t j) const noexcept {
     return codes::load(heads[s], scales_of(s), i, j);
   }
-  [[gnu::always_inline]] auto load_one(std::size_t s, std::size_t i) const noexcept {
+  POSENC_ALWAYS_INLINE auto load_one(std::size_t s, std::size_t i) const noexcept {
     return codes::load_one(heads[s], scales_of(s), i);
   }
   /// Prefetches Numbers numbers, from number i on, of the later head of token s.
   template <std::size_t Numbers>
-  [[gnu::always_inline]] void prefetch(std::size_t s, std::size_t i) const noexcept {
+  POSENC_ALWAYS_INLINE void prefetch(std::size_t s, std::size_t i) const noexcept {
     constexpr auto of_line = 64 / sizeof(element);
     if (of_line > Numbers && i % of_line != 0) return;
     for (std::size_t n = 0; n < Numbers; n += of_line)
@@ -87,7 +87,7 @@ struct head_block {
   }
 
  private:
-  [[gnu::always_inline]] std::byte const* scales_of([[maybe_unused]] std::size_t s) const noexcept {
+  POSENC_ALWAYS_INLINE std::byte const* scales_of([[maybe_unused]] std::size_t s) const noexcept {
     if constexpr (codes::takes_scales) return scales[s];
     return nullptr;
   }

@@ -35,8 +35,8 @@ struct token_run {
   }
   /// Calls act(token, index in the tile, count) for the neighbours among the tile's tokens,
   /// [from, to) of the run.
-  [[gnu::always_inline]] void for_neighbours(std::size_t from, std::size_t to,
-                                             auto const& act) const {
+  POSENC_ALWAYS_INLINE void for_neighbours(std::size_t from, std::size_t to,
+                                           auto const& act) const {
     if (to - from == tile_tokens) {
       for (std::size_t s = 0; s < streams; ++s)
         act(first + s * length + from / streams, s * stream_tokens,
@@ -101,7 +101,7 @@ class run_reader {
     return reinterpret_cast<element const*>(first + static_cast<std::ptrdiff_t>(head) * stride_);
   }
   /// Calls act(head, i, block) for [from, to), in reading order. i: of the first token in the run.
-  [[gnu::always_inline]] void read(std::size_t from, std::size_t to, auto const& act) {
+  POSENC_ALWAYS_INLINE void read(std::size_t from, std::size_t to, auto const& act) {
     for (auto i = from; i < to; i += AtOnce) {
       if constexpr (is_scaled && !codes::decodes) {
         if (i + tile_tokens < run_.count) {
@@ -133,7 +133,7 @@ class run_reader {
   std::byte const*& scales_at(std::size_t i) noexcept {
     return scales_[i / tile_tokens * tile_tokens + tile_index(i % tile_tokens)];
   }
-  [[gnu::always_inline]] block at(std::size_t i, std::size_t head) {
+  POSENC_ALWAYS_INLINE block at(std::size_t i, std::size_t head) {
     block b;
     if constexpr (codes::decodes) {
       auto const dims = cache_.head_dim();
@@ -180,10 +180,10 @@ class run_reader {
 /// The factors of the next head are stored before those of this one are loaded: a register loaded
 /// from numbers stored one by one is a store-forwarding stall.
 template <std::floating_point T, class Reader>
-[[gnu::always_inline]] inline void scale_tile(Reader const& reader, token_run const& run,
-                                              std::size_t from, std::size_t end, std::size_t heads,
-                                              std::size_t rows, T scale,
-                                              auto const& places) noexcept {
+POSENC_ALWAYS_INLINE inline void scale_tile(Reader const& reader, token_run const& run,
+                                            std::size_t from, std::size_t end, std::size_t heads,
+                                            std::size_t rows, T scale,
+                                            auto const& places) noexcept {
   std::array<std::array<T, tile_tokens>, 2> factors;
   for (std::size_t next = 0; next <= heads; ++next) {
     if constexpr (Reader::has_factors) {

@@ -26,17 +26,17 @@ struct rotate_pairs {
   number c, s;
   struct numbers {
     number x, y;
-    [[gnu::always_inline]] void operator*=(numbers const& w) noexcept { x = x * w.x, y = y * w.y; }
+    POSENC_ALWAYS_INLINE void operator*=(numbers const& w) noexcept { x = x * w.x, y = y * w.y; }
   };
 
   template <class Real>
-  [[gnu::always_inline]] void load(Real const* cos, Real const* sin) noexcept {
+  POSENC_ALWAYS_INLINE void load(Real const* cos, Real const* sin) noexcept {
     c = arithmetic_lanes::load(cos), s = arithmetic_lanes::load(sin);
   }
   /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block. Of
   /// halves, x alone: memory is read in the order of addresses.
-  [[gnu::always_inline]] static void begin(auto const& at, std::size_t pair, std::size_t all,
-                                           numbers& n) noexcept {
+  POSENC_ALWAYS_INLINE static void begin(auto const& at, std::size_t pair, std::size_t all,
+                                         numbers& n) noexcept {
     auto const first = From::x_index(pair, all);
     at.template ask_ahead<pairs>(first);
     at.template ask_ahead<pairs>(first + (std::same_as<From, halves> ? all : pairs));
@@ -46,8 +46,8 @@ struct rotate_pairs {
       From::template load<In>(at.from, pair, all, n.x, n.y);
     }
   }
-  [[gnu::always_inline]] void finish(auto const& at, std::size_t pair, std::size_t all,
-                                     numbers& n) const noexcept {
+  POSENC_ALWAYS_INLINE void finish(auto const& at, std::size_t pair, std::size_t all,
+                                   numbers& n) const noexcept {
     if constexpr (std::same_as<From, halves>) n.y = In::load(at.from + all + pair);
     at.template apply_weights<rotate_pairs>(pair, all, n);
     auto const x = In::multiply_subtract(n.x, c, n.y * s);
@@ -57,18 +57,18 @@ struct rotate_pairs {
   }
   /// The norm's weights of these pairs.
   template <class Real>
-  [[gnu::always_inline]] static void load_weights(Real const* weights, std::size_t pair,
-                                                  std::size_t all, numbers& n) noexcept {
+  POSENC_ALWAYS_INLINE static void load_weights(Real const* weights, std::size_t pair,
+                                                std::size_t all, numbers& n) noexcept {
     From::template load<arithmetic_lanes>(weights, pair, all, n.x, n.y);
   }
   /// Writes x first, where that is a whole half; else all at last.
   static constexpr bool x_alone = std::same_as<To, halves>;
-  [[gnu::always_inline]] static void write_x(auto const& at, std::size_t pair, std::size_t,
-                                             numbers const& n) noexcept {
+  POSENC_ALWAYS_INLINE static void write_x(auto const& at, std::size_t pair, std::size_t,
+                                           numbers const& n) noexcept {
     if constexpr (x_alone) Out::store(at.to + pair, n.x);
   }
-  [[gnu::always_inline]] static void write_y(auto const& at, std::size_t pair, std::size_t all,
-                                             numbers const& n) noexcept {
+  POSENC_ALWAYS_INLINE static void write_y(auto const& at, std::size_t pair, std::size_t all,
+                                           numbers const& n) noexcept {
     if constexpr (x_alone) {
       Out::store(at.to + all + pair, n.y);
     } else {
@@ -88,13 +88,13 @@ struct rotate_side_by_side {
   typename In::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
   struct numbers {
     typename In::number x_y[2];
-    [[gnu::always_inline]] void operator*=(numbers const& w) noexcept {
+    POSENC_ALWAYS_INLINE void operator*=(numbers const& w) noexcept {
       for (std::size_t i = 0; i < 2; ++i) x_y[i] = x_y[i] * w.x_y[i];
     }
   };
 
   template <class Real>
-  [[gnu::always_inline]] void load(Real const* cos, Real const* sin) noexcept {
+  POSENC_ALWAYS_INLINE void load(Real const* cos, Real const* sin) noexcept {
     alignas(64) static constexpr auto signs = [] {
       std::array<Real, pairs> result{};
       for (std::size_t i = 0; i < pairs; ++i) result[i] = i % 2 == 0 ? Real{-1} : Real{1};
@@ -107,10 +107,10 @@ struct rotate_side_by_side {
     s[0] = In::template in_order<each_twice<0>>(all_s) * sign;
     s[1] = In::template in_order<each_twice<1>>(all_s) * sign;
   }
-  [[gnu::always_inline]] static void begin(auto const&, std::size_t, std::size_t,
-                                           numbers&) noexcept {}
-  [[gnu::always_inline]] void finish(auto const& at, std::size_t pair, std::size_t,
-                                     numbers& n) const noexcept {
+  POSENC_ALWAYS_INLINE static void begin(auto const&, std::size_t, std::size_t, numbers&) noexcept {
+  }
+  POSENC_ALWAYS_INLINE void finish(auto const& at, std::size_t pair, std::size_t,
+                                   numbers& n) const noexcept {
     auto& x_y = n.x_y;
     for (std::size_t i = 0; i < 2; ++i) {
       at.template ask_ahead<pairs>(2 * pair + i * pairs);
@@ -123,14 +123,14 @@ struct rotate_side_by_side {
     at.apply_gain(x_y[0], x_y[1]);
   }
   template <class Real>
-  [[gnu::always_inline]] static void load_weights(Real const* weights, std::size_t pair,
-                                                  std::size_t, numbers& n) noexcept {
+  POSENC_ALWAYS_INLINE static void load_weights(Real const* weights, std::size_t pair, std::size_t,
+                                                numbers& n) noexcept {
     for (std::size_t i = 0; i < 2; ++i)
       n.x_y[i] = arithmetic_lanes::load(weights + 2 * pair + i * pairs);
   }
   static void write_x(auto const&, std::size_t, std::size_t, numbers const&) noexcept {}
-  [[gnu::always_inline]] static void write_y(auto const& at, std::size_t pair, std::size_t,
-                                             numbers const& n) noexcept {
+  POSENC_ALWAYS_INLINE static void write_y(auto const& at, std::size_t pair, std::size_t,
+                                           numbers const& n) noexcept {
     for (std::size_t i = 0; i < 2; ++i) Out::store(at.to + 2 * pair + i * pairs, n.x_y[i]);
   }
 };

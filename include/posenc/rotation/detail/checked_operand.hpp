@@ -31,8 +31,8 @@ struct checked_operand {
   bool in_place;
   std::size_t first_dim;
 
-  [[gnu::always_inline]] checked_operand(Operand const& operand,
-                                         cos_sin_view<typename Operand::real> const& view)
+  POSENC_ALWAYS_INLINE checked_operand(Operand const& operand,
+                                       cos_sin_view<typename Operand::real> const& view)
       : heads(operand),
         rows(view),
         in_place(operand.check(view)),
@@ -95,7 +95,7 @@ template <class Rows>
 struct rows_of_each {
   Rows const& rows;
   template <class Operand>
-  [[gnu::always_inline]] Rows const& of(Operand const&) const noexcept {
+  POSENC_ALWAYS_INLINE Rows const& of(Operand const&) const noexcept {
     return rows;
   }
 };
@@ -109,8 +109,8 @@ struct rows_of_each<no_rows> {
 
 /// Checks operands, alone and with each other, then calls act(checked operands ...).
 template <class First, class... More>
-[[gnu::always_inline]] inline void check_then(auto const& rows, auto const& act, First const& first,
-                                              More const&... more) {
+POSENC_ALWAYS_INLINE inline void check_then(auto const& rows, auto const& act, First const& first,
+                                            More const&... more) {
   [&](auto const&... checked) POSENC_INLINED {
     check_slots(first, more...);
     if constexpr (sizeof...(more) > 0) check_all_apart(first, more...);
@@ -120,8 +120,8 @@ template <class First, class... More>
 
 /// The same where the types of rows and operands are right.
 template <class Rows, class First, class... More>
-[[gnu::always_inline]] inline void for_checked(Rows const& rows, auto const& act,
-                                               First const& first, More const&... more) {
+POSENC_ALWAYS_INLINE inline void for_checked(Rows const& rows, auto const& act, First const& first,
+                                             More const&... more) {
   if constexpr (std::same_as<Rows, no_rows>) {
     constexpr bool none_rotates = !(First::rotates || ... || More::rotates);
     static_assert(none_rotates, "posenc: heads that rotate must have rows: rotate(rows, ...)");

@@ -76,7 +76,7 @@ consteval bool are_right() noexcept {
 }
 /// Rows as a view: themselves if they are one, since a copy would wait for the caller's stores.
 template <class Heads, rows_for<Heads> Rows>
-[[gnu::always_inline]] inline decltype(auto) view_of(Rows const& rows) noexcept {
+POSENC_ALWAYS_INLINE inline decltype(auto) view_of(Rows const& rows) noexcept {
   using view = cos_sin_view<typename real_of<Heads>::type>;
   if constexpr (std::same_as<Rows, view>) {
     return (rows);
@@ -87,8 +87,8 @@ template <class Heads, rows_for<Heads> Rows>
 
 /// Whether source and target are the same heads. Throws std::invalid_argument as rotate says.
 template <bool SameLayout, class Source, class Target>
-[[gnu::always_inline]] inline bool check_heads(Source const& source, Target const& target,
-                                               std::size_t rows, bool by_kernel) {
+POSENC_ALWAYS_INLINE inline bool check_heads(Source const& source, Target const& target,
+                                             std::size_t rows, bool by_kernel) {
   auto const tokens = source.tokens(), heads = source.heads(), dim = source.head_dim();
   require(rows == tokens, "rotate: there must be one row per token, got ", rows, " rows for ",
           tokens, " tokens");

@@ -72,8 +72,8 @@ template <class From, class To, class Heads>
 
 /// Rotates heads of one token, which are in L1 or will be, and copies the other dims.
 template <class From, class To, class Heads>
-[[gnu::always_inline]] inline void rotate_in_l1(Heads const& work,
-                                                std::span<pair_range const> ranges) noexcept {
+POSENC_ALWAYS_INLINE inline void rotate_in_l1(Heads const& work,
+                                              std::span<pair_range const> ranges) noexcept {
   if constexpr (Heads::has_registers) {
     using group = group_of<From, To, typename Heads::from_type, typename Heads::to_type>;
     constexpr auto most = std::min<std::size_t>(most_groups<group>, 4);
@@ -89,9 +89,9 @@ template <class From, class To, class Heads>
 
 /// Rotates in place, if whole rotary blocks of 2, 4 or 8 groups are one column; checks nothing.
 template <class Layout, class View, class Real>
-[[gnu::always_inline]] inline bool rotate_whole_blocks(View const& heads,
-                                                       cos_sin_view<Real> const& rows,
-                                                       std::size_t first_dim) noexcept {
+POSENC_ALWAYS_INLINE inline bool rotate_whole_blocks(View const& heads,
+                                                     cos_sin_view<Real> const& rows,
+                                                     std::size_t first_dim) noexcept {
   using T = typename View::element_type;
   if constexpr (several_lanes<lanes<T>> && requires { heads.strides(); }) {
     using group = group_of<Layout, Layout, T, T>;
@@ -151,8 +151,7 @@ template <class Checked>
 
 /// Rotates a part of what was checked; how it is cut does not change results.
 template <class Checked>
-[[gnu::always_inline]] inline void rotate_part(Checked const& c,
-                                               part_of_heads const& part) noexcept {
+POSENC_ALWAYS_INLINE inline void rotate_part(Checked const& c, part_of_heads const& part) noexcept {
   if (part.heads == 0 || part.tokens == 0) return;
   rotate_cut(c, part);
 }

@@ -56,8 +56,8 @@ struct cursor<S, T, true> {
   }
   /// Multiplies a group of pairs, `pair` and the next of `all`, by the norm's weights.
   template <class Group>
-  [[gnu::always_inline]] void apply_weights(std::size_t pair, std::size_t all,
-                                            typename Group::numbers& n) const noexcept {
+  POSENC_ALWAYS_INLINE void apply_weights(std::size_t pair, std::size_t all,
+                                          typename Group::numbers& n) const noexcept {
     if (weights == nullptr) return;
     typename Group::numbers of_group;
     Group::load_weights(weights, pair, all, of_group), n *= of_group;
@@ -70,7 +70,7 @@ struct cursor<S, T, true> {
   /// Prefetches Count numbers of what comes next; none if they are less than half a cache line.
   /// always_inline, or g++ drops the call as having no effect.
   template <std::size_t Count>
-  [[gnu::always_inline]] void ask_ahead(std::size_t dim) const noexcept {
+  POSENC_ALWAYS_INLINE void ask_ahead(std::size_t dim) const noexcept {
     if constexpr (Count * sizeof(S) >= 32) prefetch_into_l1(ahead + dim);
   }
 };
@@ -93,7 +93,7 @@ struct heads_in_memory {
 /// What a loop rotates, the heads of tokens from `token` of the rows on: shape.tokens of
 /// shape.heads. `block` is the first rotary block, at first_dim of its head.
 template <class S, class T, bool Fused>
-[[gnu::always_inline]] inline heads_in_memory<S, T, Fused> in_memory(
+POSENC_ALWAYS_INLINE inline heads_in_memory<S, T, Fused> in_memory(
     cursor<S, T, Fused> const& block, heads_shape const& shape, std::size_t first_dim,
     heads_strides const& from, heads_strides const& to, cos_sin_view<arithmetic_t<T>> const& rows,
     std::size_t token) noexcept {

@@ -28,17 +28,17 @@ template <class Group, std::size_t Count, bool Tail>
 struct groups {
   Group all[Count + Tail];
 
-  [[gnu::always_inline]] static std::size_t place(std::size_t j, std::size_t tail) noexcept {
+  POSENC_ALWAYS_INLINE static std::size_t place(std::size_t j, std::size_t tail) noexcept {
     return Tail && j == Count ? tail : j * Group::pairs;
   }
   template <class Real>
-  [[gnu::always_inline]] void load(Real const* cos, Real const* sin, std::size_t tail) noexcept {
+  POSENC_ALWAYS_INLINE void load(Real const* cos, Real const* sin, std::size_t tail) noexcept {
     unrolled<Count + Tail>([&](std::size_t j) POSENC_INLINED {
       all[j].load(cos + place(j, tail), sin + place(j, tail));
     });
   }
-  [[gnu::always_inline]] void rotate(auto const& at, std::size_t pairs,
-                                     std::size_t tail) const noexcept {
+  POSENC_ALWAYS_INLINE void rotate(auto const& at, std::size_t pairs,
+                                   std::size_t tail) const noexcept {
     typename Group::numbers numbers[Count + Tail];
     unrolled<Count + Tail>(
         [&](std::size_t j) POSENC_INLINED { Group::begin(at, place(j, tail), pairs, numbers[j]); });
@@ -78,9 +78,8 @@ constexpr bool is_one_column(std::size_t pairs) noexcept {
 /// The one body: rotates a column, `Count` groups of each of some heads of a token, by cosines and
 /// sines that stay in registers.
 template <class From, class Group, std::size_t Count, bool Tail = false, class Heads, class Real>
-[[gnu::always_inline]] inline void rotate_column(Heads const& heads, Real const* cos,
-                                                 Real const* sin, std::size_t pairs,
-                                                 std::size_t tail = 0) noexcept {
+POSENC_ALWAYS_INLINE inline void rotate_column(Heads const& heads, Real const* cos, Real const* sin,
+                                               std::size_t pairs, std::size_t tail = 0) noexcept {
   groups<Group, Count, Tail> group;
   group.load(cos, sin, tail);
   // Else clang 14 keeps 50 addresses in memory.
@@ -128,14 +127,14 @@ template <class Group, std::size_t Count, class Cursor>
 struct weighted_cursor : Cursor {
   typename Group::numbers of_groups[Count];
 
-  [[gnu::always_inline]] explicit weighted_cursor(Cursor const& at) noexcept : Cursor(at) {
+  POSENC_ALWAYS_INLINE explicit weighted_cursor(Cursor const& at) noexcept : Cursor(at) {
     unrolled<Count>([&](std::size_t j) POSENC_INLINED {
       Group::load_weights(at.weights, j * Group::pairs, Count * Group::pairs, of_groups[j]);
     });
   }
   template <class>
-  [[gnu::always_inline]] void apply_weights(std::size_t pair, std::size_t,
-                                            typename Group::numbers& n) const noexcept {
+  POSENC_ALWAYS_INLINE void apply_weights(std::size_t pair, std::size_t,
+                                          typename Group::numbers& n) const noexcept {
     n *= of_groups[pair / Group::pairs];
   }
 };

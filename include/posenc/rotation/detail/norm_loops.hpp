@@ -20,8 +20,8 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// The squares of the first dims of a head, as many as return says, in a register of sums.
 template <class S>
-[[gnu::always_inline]] inline std::size_t add_squares(S const* head, std::size_t count,
-                                                      typename lanes<S>::number& sum) noexcept {
+POSENC_ALWAYS_INLINE inline std::size_t add_squares(S const* head, std::size_t count,
+                                                    typename lanes<S>::number& sum) noexcept {
   typename lanes<S>::number sums[2] = {arithmetic_t<S>(0), arithmetic_t<S>(0)};
   std::size_t i = 0;
   for (; i + 2 * lanes<S>::size <= count; i += 2 * lanes<S>::size) {

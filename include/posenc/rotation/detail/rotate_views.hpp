@@ -58,8 +58,7 @@ template <class Layout, class View, class Rows>
 
 /// As rotate of a view and rows.
 template <class Layout, class V, class Rows>
-[[gnu::always_inline]] inline void rotate_view(V const& heads, Rows const& rows,
-                                               rotary_block block) {
+POSENC_ALWAYS_INLINE inline void rotate_view(V const& heads, Rows const& rows, rotary_block block) {
   if constexpr (are_right<Layout, Layout, V, V>() && are_right<Rows, V>()) {
     if constexpr (heads_of_numbers<V>) {
       auto const& view = view_of<V>(rows);

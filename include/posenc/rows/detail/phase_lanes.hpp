@@ -50,12 +50,12 @@ struct phase_register {
   static constexpr std::size_t size = lanes<Real>::size;
 
   static number load(Real const* from) noexcept { return lanes<Real>::load(from); }
-  [[gnu::always_inline]] static number multiply_add(number const& a, number const& b,
-                                                    number const& c) noexcept {
+  POSENC_ALWAYS_INLINE static number multiply_add(number const& a, number const& b,
+                                                  number const& c) noexcept {
     return lanes<Real>::multiply_add(a, b, c);
   }
-  [[gnu::always_inline]] static number multiply_subtract(number const& a, number const& b,
-                                                         number const& c) noexcept {
+  POSENC_ALWAYS_INLINE static number multiply_subtract(number const& a, number const& b,
+                                                       number const& c) noexcept {
     return lanes<Real>::multiply_subtract(a, b, c);
   }
   static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
@@ -74,8 +74,8 @@ struct phase_register {
     }
   }
   /// n * x modulo 2^64. is_short: n is below 2^32.
-  [[gnu::always_inline]] static bits product(bits const& n, bits const& x,
-                                             [[maybe_unused]] bool is_short) noexcept {
+  POSENC_ALWAYS_INLINE static bits product(bits const& n, bits const& x,
+                                           [[maybe_unused]] bool is_short) noexcept {
     if constexpr (requires { whole_product(x.data, x.data); }) {
       return bits(whole_product(n.data, x.data));
     } else {
@@ -126,9 +126,9 @@ using phase_lanes = std::conditional_t<has_registers<double>, phase_register<dou
 
 /// Stores factor * cos and factor * sin of two registers of phases, x before y.
 template <class Real>
-[[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, phase_lanes::bits const& x,
-                                                 phase_lanes::bits const& y,
-                                                 phase_lanes::number const& factor) noexcept {
+POSENC_ALWAYS_INLINE inline void store_cos_sin(Real* cos, Real* sin, phase_lanes::bits const& x,
+                                               phase_lanes::bits const& y,
+                                               phase_lanes::number const& factor) noexcept {
   auto a = cos_sin_from_axis<phase_lanes>(x), b = cos_sin_from_axis<phase_lanes>(y);
   into_quadrant<phase_lanes>(x, a.cos, a.sin), into_quadrant<phase_lanes>(y, b.cos, b.sin);
   phase_lanes::store(cos, a.cos * factor, b.cos * factor);
@@ -144,8 +144,8 @@ struct phases_of_steps {
 
   /// At whole positions n, one per pair: n * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
   /// are_short: they are below 2^32, and take half the multiplications.
-  [[gnu::always_inline]] phase_lanes::bits at_whole(phase_lanes::bits const& n, std::size_t pair,
-                                                    bool are_short) const noexcept {
+  POSENC_ALWAYS_INLINE phase_lanes::bits at_whole(phase_lanes::bits const& n, std::size_t pair,
+                                                  bool are_short) const noexcept {
     using lanes = phase_lanes;
     auto const below = lanes::load_bits(low + pair);
     auto const sum = lanes::product(n, lanes::load_bits(high + pair), are_short) +
@@ -154,8 +154,8 @@ struct phases_of_steps {
     auto const signs = lanes::bits(phase{0}) - (n >> 63);
     return sum + lanes::product_of_lower_halves(n >> 32, below) - ((below << 32) & signs);
   }
-  [[gnu::always_inline]] phase_lanes::bits at_fraction(double fraction,
-                                                       std::size_t pair) const noexcept {
+  POSENC_ALWAYS_INLINE phase_lanes::bits at_fraction(double fraction,
+                                                     std::size_t pair) const noexcept {
     std::array<phase, phase_lanes::size> phases;
     for (std::size_t i = 0; i < phases.size(); ++i)
       phases[i] = phase_of_fraction(fraction, turns[pair + i]);
@@ -178,7 +178,7 @@ struct phases_at : phases_of_steps {
   phases_at(phase_steps const& steps, Position at) noexcept
       : phases_of_steps(steps), position(at) {}
 
-  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+  POSENC_ALWAYS_INLINE phase_lanes::bits operator()(std::size_t pair) const noexcept {
     auto const whole = whole_part(position);
     auto phases = at_whole(phase_lanes::bits(static_cast<phase>(whole)), pair, sizeof whole == 4);
     if constexpr (std::floating_point<Position>)
@@ -193,7 +193,7 @@ struct phases_at : phases_of_steps {
 /// At position at(axis) of each pair's axis. masks: [axes][stride], all ones where a pair has it.
 template <class At>
 struct phases_on_axes : phases_of_steps {
-  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+  POSENC_ALWAYS_INLINE phase_lanes::bits operator()(std::size_t pair) const noexcept {
     phase_lanes::bits whole(phase{0}), fractions(phase{0});
     for (std::size_t axis = 0; axis < axes; ++axis) {
       auto const mask = phase_lanes::load_bits(masks + axis * stride + pair);
