@@ -7,7 +7,7 @@
 
 enum { HEADS = 8, KV_HEADS = 2, DIM = 64, PAGES = 8, PAGE = 16, MOST = 64, BATCH = 2, THREADS = 3 };
 
-/* What all threads share in a step. Queries, keys and values of the sequences stand one after
+/* All threads share this in a step. Queries, keys and values of the sequences stand one after
  * another, [tokens][heads][DIM], as a projection of the whole batch gives them. */
 struct layer {
   posenc1_rows rows;       /* cosines and sines of each token: once per step, for all layers */
@@ -23,7 +23,7 @@ static void must(posenc1_status status) {
 }
 static void wait_for_all(void* barrier) { pthread_barrier_wait(barrier); }
 
-/* What each thread calls: step, barrier, attend, barrier. */
+/* Each thread calls this: step, barrier, attend, barrier. */
 static void run_layer(struct layer* l, size_t thread) {
   must(posenc1_rotate(&l->rows, l->step, 3, thread, THREADS));
   wait_for_all(&l->barrier); /* the cache has all keys and values */

@@ -1,5 +1,5 @@
-/* What the programs in C share: an error ends them, and each attention has scratch memory of its
- * own. Your engine asks posenc1_attention_memory at each step, and keeps the memory. */
+/* Shared by the programs in C: an error ends the program, and each attention allocates its scratch
+ * memory. Your engine asks posenc1_attention_memory at each step, and keeps the memory. */
 #ifndef POSENC_RECIPES_MUST_H
 #define POSENC_RECIPES_MUST_H
 

@@ -1,6 +1,6 @@
-/* What the recipes share: the heads of a model, the same in each language, and the definition of
+/* Shared by the recipes: the heads of a model, the same in each language, and the definition of
  * attention, by plain loops in double, which they compare their outputs with. Your program has
- * heads of its own, and no plain loops. */
+ * other heads, and no plain loops. */
 #ifndef POSENC_RECIPES_PLAIN_LOOPS_H
 #define POSENC_RECIPES_PLAIN_LOOPS_H
 
@@ -36,7 +36,7 @@ int is_right(float const* outputs, size_t query, int64_t position, size_t const*
 int is_right_over(float const* outputs, float const* q, float const* k, float const* v,
                   size_t count);
 
-/* The same of MLA, [MLA_HEADS][MLA_LATENT], of a query that sees all tokens up to its own. */
+/* The same for MLA, [MLA_HEADS][MLA_LATENT], of a query that sees all tokens up to its own. */
 int is_right_of_mla(float const* outputs, size_t query, double scale);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ int main(void) {
   must(posenc1_frequencies_of_base(DIM, 10000, &f));
   must(posenc1_row_maker_create(f, 0, &maker));
   int64_t slots[SEQUENCES][MOST], positions[MOST];
-  size_t tokens[SEQUENCES][MOST]; /* 0 to 15 is the prefix, then each has tokens of its own */
+  size_t tokens[SEQUENCES][MOST]; /* 0 to 15 is the prefix, then each sequence has its tokens */
   posenc1_attention batch[SEQUENCES];
   for (size_t s = 0; s < SEQUENCES; ++s) {
     for (size_t t = 0; t < lengths[s]; ++t) {
