@@ -19,7 +19,7 @@ if(POSENC_INSTALL)
   if(TARGET posenc)
     string(APPEND CPACK_DEBIAN_PACKAGE_RECOMMENDS ", libeigen3-dev (>= 3.4)")
   endif()
-  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "positional encodings and attention of transformers, in headers")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "positional encodings and attention of transformers")
   set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Rotates queries and keys in the buffers of an inference engine (RoPE,
 p-RoPE, M-RoPE and their frequency rules), adds biases (ALiBi, T5 and
 others), attends over KV caches, and reads which encodings a model uses.

@@ -1,7 +1,8 @@
 # A wheel for Python, FOLDER/posenc-VERSION-TAG.whl, of posenc.py and its library, and beside it the
 # folder that it is built of, where `python3 -m build --wheel` does the same. Run with cmake -P and:
 # SOURCE, the checkout; VERSION; LIBRARY, made by posenc_add_kernels; STRIP, a program or nothing;
-# PROGRAM, posenc_static or nothing; XSIMD, JSON, the folders of their headers, the second or nothing; PYTHON, 3.11 or newer; FOLDER.
+# PROGRAM, posenc_static, or nothing; XSIMD, JSON, the folders of their headers, the second or nothing;
+# PYTHON, 3.11 or newer; FOLDER.
 cmake_policy(VERSION 3.19)
 include("${CMAKE_CURRENT_LIST_DIR}/license.cmake")
 set(from "${FOLDER}/source")
@@ -14,7 +15,12 @@ if(JSON)
 endif()
 configure_file("${SOURCE}/examples/python/posenc.py" "${from}/posenc/__init__.py" COPYONLY)
 configure_file("${LIBRARY}" "${from}/posenc/libposenc_python.so" COPYONLY)
-if(EXISTS "${PROGRAM}")  # python -m posenc, and the command posenc
+if(EXISTS "${PROGRAM}")
+  find_path(cli11 CLI/CLI.hpp PATHS "${XSIMD}" /usr/include /usr/local/include REQUIRED)
+  find_path(eigen eigen3/Eigen/Core PATHS "${XSIMD}" /usr/include /usr/local/include REQUIRED)
+  copy_license(cli11 "${cli11}" "${from}")
+  copy_license(eigen3 "${eigen}" "${from}")
+  # python -m posenc, and the command posenc
   configure_file("${CMAKE_CURRENT_LIST_DIR}/wheel/__main__.py" "${from}/posenc/__main__.py" COPYONLY)
   configure_file("${PROGRAM}" "${from}/posenc/posenc-program" COPYONLY)
   file(APPEND "${from}/pyproject.toml" "\n[project.scripts]\nposenc = \"posenc.__main__:main\"\n")

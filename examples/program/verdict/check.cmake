@@ -38,7 +38,6 @@ expect_of(2 out "difference; tokens: .*window - - - 25 % 50 % 50 % a: window is 
 expect(1 err "two files must be a GGUF file and its config.json" "${models}/gpt2.json" "${models}/mpt-7b.json")
 expect(1 err "FILE: At Most 2 required but received 3" "${models}/gpt2.json" "${models}/mpt-7b.json" "${models}/gpt2.json")
 expect(1 err "no.json: cannot be read" no.json "${models}/gpt2.json")
-expect(1 err "and --csv" --csv "${models}/gpt2.json")
 
 expect_of(2 out "gemma-3-27b: gemma3_text, 62 layers" "${PROGRAM}" verdict gemma-3-27b)
 expect(1 err "FILE is required")
