@@ -20,7 +20,7 @@ expect(0 out "posenc" --around 1 --last 1000 --csv check.csv --svg check.svg)
 expect_files(check.csv 69 check.svg "Error of an angle.*Ratio of two attention weights")  # a header, 4 ways x 17 positions
 
 # Wrongly.
-expect_refusals()
+expect_refusals(--around 1 --last 1000)
 expect(1 err "even and positive, got 7" --head-dim 7)
 expect(1 err "--base.*0" --base 0)
 expect(1 err "--base.*ten" --base ten)
