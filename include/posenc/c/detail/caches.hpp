@@ -36,8 +36,8 @@ POSENC_C_FUNCTION posenc1_status posenc1_page_bounds(posenc1_heads const* keys, 
     require(page_tokens > 0, function, ": pages must have a token, got 0");
     if (tokens == 0 || heads == 0) return;
     require_given(function, {{"bounds", bounds}});
-    auto const checked_keys =
-        checked({function, "keys"}, *keys, {1, tokens, heads, head_dim}, false);
+    checked_heads checked_keys;
+    check({function, "keys"}, *keys, {1, tokens, heads, head_dim}, false, checked_keys);
     bool const doubles = checked_keys.format == 0u + POSENC1_F64;
     require_aligned(function, "bounds", bounds, doubles ? 8 : 4);
     auto const stored = checked_keys.stored();
