@@ -10,7 +10,7 @@ string(REGEX MATCHALL "\n" lines "${csv}")
 list(LENGTH beliefs of_page)
 list(LENGTH lines of_file)  # with its header
 math(EXPR of_page "${of_page} + 1")
-if(NOT of_file EQUAL of_page OR NOT csv MATCHES "^belief,so\nAttention falls with distance,\"Of queries and keys that are all ones, ")
+if(NOT of_file EQUAL of_page OR NOT csv MATCHES "^belief,so\nAttention falls with distance,\"It depends on queries and keys, ")
   message(FATAL_ERROR "check.csv has ${of_file} lines for ${of_page} beliefs:\n${csv}")
 endif()
 file(REMOVE check.csv)
