@@ -9,7 +9,7 @@ foreach(expected "rho 0.5 1.96051" "rho 0.75 3.92103" "rho 0 0.98025" "softmax 1
   string(REGEX REPLACE "^(.*) ([0-9.]+)$" "\\1" curve "${expected}")
   set(begins "${CMAKE_MATCH_2}")
   string(REPLACE "^" "\\^" curve "${curve}")
-  file(STRINGS check.csv line REGEX "^${curve},65536,")
+  file(STRINGS check.csv line REGEX "^\"?${curve}\"?,65536,")
   string(REGEX REPLACE "^.*," "" number "${line}")
   string(FIND "${number}" "${begins}" place)
   if(NOT place EQUAL 0)
