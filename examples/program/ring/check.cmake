@@ -1,8 +1,9 @@
-# The ring runs under MPIEXEC, a list to which a number of ranks is added.
+# The ring runs under MPIEXEC, with the options BEFORE a number of ranks.
+separate_arguments(before UNIX_COMMAND "${BEFORE}")
 expect_narrow(--tokens 40 --heads 4 --head-dim 16)
 set(ENV{NO_COLOR} 1)
 function(expect ranks code where pattern)
-  set(command ${MPIEXEC} ${ranks} "${PROGRAM}" ring)
+  set(command "${MPIEXEC}" ${before} ${ranks} "${PROGRAM}" ring)
   if(ranks EQUAL 1)
     set(command "${PROGRAM}" ring)  # by itself
   endif()
