@@ -22,11 +22,11 @@ struct spread_bounds {
 };
 
 /// The bound of one head, from its rows of W_q and W_k, [head_dim][inputs], as PyTorch and GGUF
-/// store them; s is the largest singular value, W_i has the two rows of a pair; rows beyond
-/// rotary_dim count as one pair. `norms` is [Velickovic 2024, Proposition 3.1]. Bounds are 1e-8 too
-/// large at most; `unrotated` is within 1e-8 of `norms`. Throws std::invalid_argument unless
-/// head_dim divides the numbers of both matrices, which are finite, and rotary_dim is even and at
-/// most head_dim.
+/// store them. s(W) is the largest singular value of W, and W_i has the two rows of pair i. Rows
+/// beyond rotary_dim count as one pair. `norms` is [Velickovic 2024, Proposition 3.1]. A bound
+/// exceeds its exact value by at most 1e-8; `unrotated` is within 1e-8 of `norms`. Throws
+/// std::invalid_argument unless head_dim divides the numbers of both matrices, which are finite,
+/// and rotary_dim is even and at most head_dim.
 template <pair_layout Layout, head_vector Q, head_vector K>
 spread_bounds spread_bound(Q const& w_q, K const& w_k, std::size_t head_dim,
                            std::size_t rotary_dim) {

@@ -32,7 +32,8 @@
 ///   library that exports only your own functions: version script `{ global: your_*; local: *; };`.
 /// - All files of one target have the same XSIMD_DEFAULT_ARCH: a macro cannot tell xsimd::avx2 from
 ///   xsimd::sse2.
-/// - They declare posenc's classes, if ever, in `namespace posenc { inline namespace POSENC_TARGET {`.
+/// - They declare posenc's classes, if ever, in
+///   `namespace posenc { inline namespace POSENC_TARGET {`.
 #define POSENC_TARGET \
   POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS)
 

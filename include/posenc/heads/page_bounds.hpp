@@ -16,8 +16,8 @@ namespace posenc { inline namespace POSENC_TARGET {
 
 /// Writes the bounds of pages, [pages][heads][2][head_dim]: for each head the least number of each
 /// dim over the tokens of the page, then the largest. Page p has the tokens from p * page_tokens on
-/// of the view; the last page may have fewer. They bound a query's product with every key of the
-/// page (Quest, arXiv 2406.10774):
+/// of the view; the last page may have fewer. The bounds limit a query's product with each key of
+/// the page (Quest, arXiv 2406.10774):
 ///
 ///     <q, k>  <=  sum over dims of max(q[i] * least[i], q[i] * largest[i])
 ///

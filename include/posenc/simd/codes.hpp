@@ -120,7 +120,7 @@ template <class Number>
 POSENC_ALWAYS_INLINE constexpr auto nearest(Number const& x) noexcept {
   return code_bits<Number>::as_bits(x + Number(0x1.8p23f));  // whose last bit has the weight 1
 }
-/// x, or 512 of its sign if that is less; 512 for NaN. So nearest is right for any number.
+/// Clamps x to [-512, 512], the range where nearest() is right. NaN becomes 512.
 template <class Number>
 POSENC_ALWAYS_INLINE constexpr Number within_512(Number const& x) noexcept {
   using b = code_bits<Number>;

@@ -58,7 +58,7 @@ inline memory_range memory_of(heads_name const& what, posenc1_cells const& cells
   return {first, last};
 }
 
-/// Whether a format has codes that can be multiplied.
+/// True for a format whose codes attention can multiply as integers (decode/dot_products.hpp).
 inline bool has_codes(std::uint32_t format) noexcept {
   return format == POSENC1_Q8_0 || format == POSENC1_Q8_0_AVX2 || format == POSENC1_U8_PER_HEAD ||
          format == POSENC1_INT8_PER_HEAD || format == POSENC1_INT8_PER_HEAD_TRUNCATED ||

@@ -130,7 +130,8 @@ struct check_of {
   POSENC_MUST_BE(sink, "double sink(std::size_t head) const");
   POSENC_MUST_BE(heads, "std::size_t heads() const");
   POSENC_MUST_BE(kv_heads, "std::size_t kv_heads() const");
-  POSENC_MUST_BE(require_heads, "void require_heads(char const* function, std::size_t count) const");
+  POSENC_MUST_BE(require_heads,
+                 "void require_heads(char const* function, std::size_t count) const");
   POSENC_MUST_BE(changes_temperature,
                  "bool changes_temperature() const, beside inverse_temperature");
   POSENC_MUST_BE(asked, "auto const& asked() const, which returns what has sees and scale");
