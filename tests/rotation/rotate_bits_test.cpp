@@ -134,7 +134,7 @@ TEST(rotate, gives_the_same_bits_in_both_layouts) {
 // parts, with all pairs rotated or some.
 TEST(rotate, gives_types_of_others_the_bits_of_its_own) {
   in_every_16_bit_type([]<class T>() {
-    using own = posenc::storage_format<T>::type;
+    using own = typename posenc::storage_format<T>::type;
     auto const expect = [](either_layout layout, placed_heads<own> x, frequencies const& f,
                            rotary_block block) {
       cos_sin_rows<float> const rows(f, std::vector{9, -1, 100'000});
