@@ -1200,7 +1200,7 @@ class Layers(unittest.TestCase):
             self.assertTrue((f.inv_freq == g.inv_freq).all())
             self.assertEqual((f.window, f.layout, f.head_dim), (g.window, g.layout, g.head_dim))
         for sentence, wrong in (("the dict must have what a config.json has, got .*set", {"model_type": {1}}),
-                                ("the dict.* must be one that is known, got the string .llamb.$", {"model_type": "llamb"}),
+                                ("the dict.* must be one that is known .tables of 2026-11., got the string .llamb.$", {"model_type": "llamb"}),
                                 ("layer must be below", settings)):
             with self.assertRaisesRegex(posenc.Error, sentence):
                 posenc.frequencies(wrong, 1000 if wrong is settings else 0)
@@ -1516,7 +1516,7 @@ class Errors(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "c.json"
             file.write_text('{"model_type": "llamb"}')
-            with self.assertRaisesRegex(posenc.Error, "must be one that is known, got the string .llamb.$"):
+            with self.assertRaisesRegex(posenc.Error, "must be one that is known .tables of 2026-11., got the string .llamb.$"):
                 posenc.frequencies(file)
 
     def test_name_files_of_any_bytes(self):

@@ -24,7 +24,7 @@ expect_of(2 out "^. \"file\": \"gpt-oss-20b.json\", \"verdict\": \"contested\".*
 expect(0 out "\"verdict\": \"uncontested\"" --json "${models}/gpt2.json")
 file(WRITE check.model.json "{\"model_type\": \"llamb\"}")
 expect_of(2 out "gemma4, 60 layers.*10 full_attention: [-0-9, .]* 128 of 512 halves 1,000,000 default, rope_freqs all.*p-rope-ignored" "${PROGRAM}" verdict "${gguf}")
-expect(1 err "check.model.json: model_type must be one that is known, unless --as-llama is given, got the string .llamb." check.model.json)
+expect(1 err "check.model.json: model_type must be one that is known .tables of 2026-11., unless --as-llama is given, got the string .llamb." check.model.json)
 expect_of(1 out "^. \"file\": \"check.model.json\", \"verdict\": \"refused\", \"error\": \"check.model.json: model_type must" "${PROGRAM}" verdict --json check.model.json)
 file(REMOVE check.model.json)
 file(WRITE check.model.gguf "version https://git-lfs.github.com/spec/v1\n")

@@ -8,6 +8,10 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
+/// Ends what a name of a model must be. The tables have the models that were published until then.
+inline constexpr std::string_view one_that_is_known =
+    "be one that is known (tables of 2026-11), unless unknown_model::as_llama is asked for";
+
 // clang-format off
 /// Types of layers: first those with attention.
 inline constexpr auto known_layer_types = std::to_array<std::string_view>(

@@ -21,8 +21,7 @@ class gguf_config : public findings {
     file.require(is_name, name, "be a name of 1 to 64 printable letters");
     auto const* known = gguf_architectures::find(found.type);
     is_known = known != nullptr;
-    file.require(is_known || unknown == unknown_model::as_llama, name,
-                 "be one that is known, unless unknown_model::as_llama is asked for");
+    file.require(is_known || unknown == unknown_model::as_llama, name, one_that_is_known);
     family = is_known ? *known : *gguf_architectures::find("llama");
     take_defaults_from("llama.cpp has it for " + (is_known ? found.type : std::string("llama")));
     if (!is_known) {

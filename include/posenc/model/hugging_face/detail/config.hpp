@@ -41,8 +41,7 @@ class hugging_face_config : public findings {
     if (found.type.empty()) keys.refuse("model_type", "be given");
     auto const* const known = family_of(found.type);
     is_known = known != nullptr;
-    keys.require(is_known || unknown == unknown_model::as_llama, "model_type",
-                 "be one that is known, unless unknown_model::as_llama is asked for");
+    keys.require(is_known || unknown == unknown_model::as_llama, "model_type", one_that_is_known);
     family.slides = true;
     if (is_known) family = *known;
     take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
