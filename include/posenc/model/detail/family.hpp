@@ -16,8 +16,9 @@ inline constexpr std::string_view one_that_is_known =
 /// Types of layers: first those with attention.
 inline constexpr auto known_layer_types = std::to_array<std::string_view>(
     {full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
-     heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
-     "minimax_m3_sparse", "qwen_sparse_attention",
+     heavily_compressed_attention, shared_compressed_attention, "hybrid",
+     "deepseek_sparse_attention", "indexed_attention", "hybrid_indexed", "minimax_m3_sparse",
+     "qwen_sparse_attention",
      linear_attention, cross_attention, "conv", "mamba", "recurrent", "moe", "mlp"});
 // clang-format on
 
@@ -58,6 +59,7 @@ enum class window_rule {
   last_keys,          ///< all keys that a query sees, its own among them
   half_of_key,        ///< twice the keys that a query sees
   half_on_each_side,  ///< the keys on both sides of a query's own, half on each
+  each_side,          ///< the keys on each side of a query's own
   half_if_both_sides  ///< half_on_each_side where queries see both sides, else last_keys
 };
 
@@ -87,7 +89,8 @@ struct index_rule {
                     key_stride = {"", 1};
   bool chosen_in_tokens = false;  ///< and not in blocks, which are key_stride tokens
   bool interleaved = false, last_dims = false;
-  std::string_view layers = {};  ///< their type; empty: all with attention
+  std::string_view layers = {};  ///< their type; empty: all with attention that do not slide
+  std::size_t shared_every = 1;  ///< index_topk_freq: of so many layers one chooses its keys
   bool after_dense = false;      ///< GGUF: not in the first leading_dense_block_count layers
 };
 
@@ -103,6 +106,7 @@ struct norm_rule {
   bool plus_one = false;
   bool values = false;         ///< values have it, too, without weights
   bool where_rotated = false;  ///< only in layers that rotate
+  bool keys_alone = false;     ///< queries have none
   std::string_view flag = {};  ///< only where this key is true
   bool by_default = false;     ///< where that key is absent
   bool optional = false;       ///< only in a GGUF file that has the tensors
@@ -135,7 +139,8 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
 
   // Sizes.
   std::size_t head_dim = 0, global_head_dim = 0;  ///< of all, of full attention; 0: not known
-  std::size_t context = 0;                        ///< max_position_embeddings
+  std::size_t global_key_heads = 0;  ///< num_key_value_heads of full attention; 0: as elsewhere
+  std::size_t context = 0;           ///< max_position_embeddings
   bool omits_sizes = false;  ///< a text_config may leave out 32 layers, hidden size 4096, 32 heads
   bool is_decoder = false;   ///< of two stacks, decoder_layers and decoder_attention_heads count
 
@@ -172,7 +177,10 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
   bool needs_rope = false;         ///< rope_parameters or rope_scaling must be given
   bool needs_nested_rope = false;  ///< and with an object for each type of layers
   bool ignores_partial = false;    ///< qk_rope_head_dim dims rotate, whatever the part
-  bool has_axes = false;           ///< M-RoPE
+  bool is_whole = false;           ///< rope_head_dim must be head_dim
+  /// swa_qk_nope_head_dim and swa_qk_rope_head_dim, which sliding layers have in their place.
+  std::size_t local_nope_dim = 0, local_rope_dim = 0;
+  bool has_axes = false;  ///< M-RoPE
   axis_order order = axis_order::contiguous;
   bool time_last = false;                    ///< mrope_section is [h, w, t], else [t, h, w]
   std::array<std::size_t, 3> sections = {};  ///< mrope_section; 0: must be given
@@ -205,9 +213,11 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
   std::size_t nope_first_of = 0;   ///< where any layer slides, the first of n does not rotate
   bool full_are_nope = false;      ///< full layers do not rotate, unless layer_rope_theta is given
   bool needs_layer_types = false;  ///< a list of the types must be given
+  std::size_t first_listed = 1;    ///< the number of the first layer in linear_attn_config
   bool chunked_where_rotated = false;  ///< layers with RoPE see a chunk, the others all keys
   bool compressed = false;  ///< layers that do not slide see pooled keys, too, whose RoPE has its
                             ///< own keys (DeepSeek-V4)
+  bool shares_pooled = false;  ///< kv_source_layer_ids pool them, for later layers too
   index_rule index = {};
 
   // Scores.

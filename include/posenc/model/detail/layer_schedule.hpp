@@ -14,7 +14,8 @@ inline constexpr std::string_view full_attention = "full_attention",
                                   cross_attention = "cross_attention",
                                   no_attention = "no_attention",
                                   compressed_sparse_attention = "compressed_sparse_attention",
-                                  heavily_compressed_attention = "heavily_compressed_attention";
+                                  heavily_compressed_attention = "heavily_compressed_attention",
+                                  shared_compressed_attention = "shared_compressed_attention";
 
 using layer_types = std::vector<std::string>;
 
@@ -35,6 +36,8 @@ struct scheduled_layer {
   double base = 0;            ///< of its frequencies; 0: as other keys say
   double partial = 0;         ///< the part of a head that rotates; 0: as other keys say
   bool shares_index = false;  ///< it sees the keys that an earlier layer chose
+  /// Sizes, and tokens of a pooled key. 0: as other keys say.
+  std::size_t head_dim = 0, rotary_dim = 0, heads = 0, key_heads = 0, pooled = 0;
 
   bool operator==(scheduled_layer const&) const = default;
 };

@@ -190,34 +190,45 @@ inline void read_visibility(front_end auto& file, layer_description& kind, std::
   if (sees_both_sides) kind.ahead = {};
   kind.both_ways = sees_both_sides ? both_ways::none : file.both_ways_in(type);
   if (type == chunked_attention) kind.chunk = file.chunk();
-  if (type != sliding_attention && !config.family.compressed) return;
+  auto const& family = config.family;
+  if (type != sliding_attention && !family.compressed) return;
   kind.window = file.needed_window(type);
-  auto rule = config.family.window_is;
+  auto rule = family.window_is;
   if (rule == window_rule::half_if_both_sides)
     rule = sees_both_sides ? window_rule::half_on_each_side : window_rule::last_keys;
   if (!kind.window || rule == window_rule::last_keys) return;
   if (rule == window_rule::half_of_key)
-    config.keys.require(*kind.window >= 2, config.family.window_key, "be at least 2");
-  auto const half = *kind.window / 2;
-  kind.window = rule == window_rule::half_of_key ? half : half + 1;
-  if (sees_both_sides) kind.ahead = half;
+    config.keys.require(*kind.window >= 2, family.window_key, "be at least 2");
+  auto const side = rule == window_rule::each_side ? *kind.window : *kind.window / 2;
+  kind.window = rule == window_rule::half_of_key ? side : side + 1;
+  if (sees_both_sides) kind.ahead = side;
 }
 
-/// Reads the index heads of layers that rotate.
+/// Reads the index heads of a layer. Those of layers that do not rotate become a note.
 inline void read_index_heads(front_end auto& file, scheduled_layer const& layer,
                              layer_description& kind) {
   auto& config = file.config;
   auto const& rule = config.family.index;
-  bool const is_of_type = rule.layers.empty() || rule.layers == layer.type;
+  bool const is_of_type =
+      rule.layers.empty() ? layer.type != sliding_attention : rule.layers == layer.type;
   if (rule.heads.key.empty() || !layer.has_index || layer.shares_index || !is_of_type) return;
-  auto const dims = kind.rotary.at(0).frequencies.at(1).rotary_dim();
-  auto const head_dim = file.index_number(rule.head_dim).value_or(rule.head_dim.value);
-  file.require_index_dims(rule.head_dim.key, head_dim, dims);
   auto const number = [&](index_number_rule const& one) {
     if (one.key.empty()) return one.value;
     return config.or_assumed(file.index_number(one), std::string(one.key), one.value);
   };
-  auto const stride = number(rule.key_stride), chosen = number(rule.chosen);
+  if (!kind.rotary.empty()) {
+    auto const head_dim = file.index_number(rule.head_dim).value_or(rule.head_dim.value);
+    file.require_index_dims(rule.head_dim.key, head_dim,
+                            kind.rotary[0].frequencies.at(1).rotary_dim());
+  }
+  auto const stride = kind.pooled != 0 ? kind.pooled : number(rule.key_stride);
+  auto const chosen = number(rule.chosen);
+  if (kind.rotary.empty()) {
+    auto const pools = stride == 1 ? " keys" : " pools of " + shown(stride) + " keys";
+    return config.note(kind.name + ": " + shown(number(rule.heads)) + " index heads of " +
+                       shown(number(rule.head_dim)) + " dims choose " + shown(chosen / stride) +
+                       pools + " for each query. They do not rotate, and are not described.");
+  }
   kind.index.emplace(index_heads{.heads = number(rule.heads),
                                  .head_dim = number(rule.head_dim),
                                  .rotary = kind.rotary[0],
@@ -240,7 +251,7 @@ inline void read_kind(front_end auto& file, layer_description& kind, scheduled_l
                                                    : file.says_without_attention;
     return config.note(layer.type + why + ": no encoding acts there.");
   }
-  kind.head_dim = file.head_dim_of(layer.type);
+  kind.head_dim = layer.head_dim != 0 ? layer.head_dim : file.head_dim_of(layer.type);
   kind.softmax_factor = file.softmax_factor(kind.head_dim);
   kind.sinks = layer.sinks;
   read_visibility(file, kind, layer.type);
@@ -249,9 +260,9 @@ inline void read_kind(front_end auto& file, layer_description& kind, scheduled_l
   if (!kind.score_cap && family.score_cap != 0 && !config.keys.is_null(cap))
     kind.score_cap = config.assumed(cap, family.score_cap);
   file.read_positions(kind, layer);
-  if (!layer.rotates) return;
   kind.shares_index = layer.shares_index;
-  if (family.compressed && layer.type != sliding_attention) kind.pooled = file.pooled(layer.type);
+  if (layer.rotates && family.compressed && layer.type != sliding_attention)
+    kind.pooled = layer.pooled != 0 ? layer.pooled : file.pooled(layer.type);
   read_index_heads(file, layer, kind);
 }
 
@@ -277,7 +288,7 @@ inline void read_norms(front_end auto& file) {
     };
     bool const skips = kind.head_dim == 0 || (rule.where_rotated && kind.rotary.empty());
     auto const of = skips ? norm_scope::none : rule.of;
-    kind.query_norm = one(of, rule.query, false);
+    kind.query_norm = one(rule.keys_alone ? norm_scope::none : of, rule.query, false);
     kind.key_norm = one(of, rule.key, true);
     bool const has_none = of != norm_scope::unknown && !rule.values;
     kind.value_norm = one(has_none ? norm_scope::none : of, {}, false);

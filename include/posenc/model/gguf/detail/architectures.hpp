@@ -66,7 +66,7 @@ struct gguf_architectures : norm_rules {
        sink_tensors, {.note = "Values are the rotated keys: what attention gives is rotated back at"
        " the position of the query.", .interleaved = true, .scaled_if_full = true,
        .last_dims = true, .compressed = true, .index = {.heads = given_heads.heads,
-       .head_dim = given_heads.head_dim, .chosen = given_heads.chosen, .key_stride = {"", 4},
+       .head_dim = given_heads.head_dim, .chosen = given_heads.chosen,
        .interleaved = true, .last_dims = true, .layers = compressed_sparse_attention},
        .sinks = true}),
       family("deepseek2-ocr", none, 0, {.only_base = 1e4, .whole_head = true, .unscaled = true,

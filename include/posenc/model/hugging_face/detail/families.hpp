@@ -6,8 +6,9 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// From the classes of the models in Hugging Face transformers 4.57 to 5.17. MiniMax-01, Ling,
-/// Qwen 4, Baichuan, DroPE, and what transformers lacks, are from their authors' code.
+/// From the classes of the models in Hugging Face transformers 4.57 to 5.17, and in its repository
+/// until 9 October 2026. MiniMax-01, Qwen 4, Baichuan, DroPE, and what transformers lacks, are from
+/// their authors' code.
 struct model_families : norm_rules {
   using enum position_rule;
   using enum rotation_rule;
@@ -27,7 +28,8 @@ struct model_families : norm_rules {
   static constexpr model_family all[]{
       // All layers have attention, and rotate.
       family("llama", none, {.omits_sizes = true}), family("olmo2 olmoe", token),
-      family("olmo arcee jais2 aria_text internlm internlm2 internlm3 deepseek exaone minicpm",
+      family("olmo arcee jais2 aria_text internlm internlm2 internlm3 deepseek exaone minicpm"
+       " minicpm4",
        none), family("chameleon", centred), family("flex_olmo", token, {.base = 5e5}),
       family("hunyuan_v1_dense hunyuan_v1_moe", {.place = after, .query = "query_layernorm",
        .key = "key_layernorm", .flag = "use_qk_norm", .by_default = true}, {.keys = "alpha"}),
@@ -117,6 +119,11 @@ struct model_families : norm_rules {
        .head_dim = 256, .global_head_dim = 512, .context = 262144, .needs_nested_rope = true,
        .kv_shared = 0, .window_is = half_if_both_sides, .window = 1024, .full_every = 6,
        .last_full = true, .undivided = true}),
+      family("embedding_gemma2_text embedding_gemma2", with_values,
+       {.keys = "sliding_window_pattern", .sides = both, .head_dim = 256, .global_head_dim = 512,
+       .global_key_heads = 1, .context = 262144, .base = 1e6, .local_base = 1e4,
+       .window_is = each_side, .window = 512, .full_every = 6, .last_full = true,
+       .undivided = true}),
       family("gemma4_vision", with_values, {.sides = both, .base = 100, .two_axes = true,
        .undivided = true, .without_effect = "position_embedding_size"}),
       family("modernbert", none, {.keys = "global_attn_every_n_layers", .lacks = "head_dim",
@@ -138,6 +145,14 @@ struct model_families : norm_rules {
        .needs_nested_rope = true, .window = 1024}),
       family("exaone4 exaone4_5_text exaone_moe", head, {.keys = "sliding_window_pattern",
        .rotation = sliding_layers, .window = 4096, .full_every = 4}),
+      family("kolibri1", head, {.head_dim = 128, .rotation = sliding_layers, .window = 513,
+       .full_every = 5}),
+      family("zgcm", head, {.keys = "partial_rotary_factor window_attn_skip_freq", .head_dim = 128,
+       .base = 1e7, .partial = 0.334, .unscaled = true, .window = 128, .full_every = 6}),
+      family("k2_horizon", {.of = norm_scope::own_weights, .flag = "query_key_norm"},
+       {.keys = "use_sliding_window", .note = "Experts of values (MoVA), and gates behind"
+       " attention, are not described.", .head_dim = 64, .base = 1e6, .needs_rope = true,
+       .is_whole = true, .slides = true, .window_needs_flag = true}),
       family("afmoe", head, {.keys = "global_attn_every_n_layers", .head_dim = 128,
        .rotation = sliding_layers, .window = 1024, .full_every = 4}),
       family("cohere", {.of = norm_scope::centred, .flag = "use_qk_norm"}, {.interleaved = true,
@@ -187,7 +202,7 @@ struct model_families : norm_rules {
        .full_every = 4, .full_at = first_of_each, .scale_key = "attention_multiplier",
        .scale_default = 1, .sinks = true}), family("dbrx", none, {.base_object = "attn_config"}),
       // Attention is latent or sparse, some layers have none, or nothing rotates.
-      family("qwen3_next", plus_one, {.head_dim = 256, .partial = 0.25, .full_every = 4,
+      family("qwen3_next berrylm", plus_one, {.head_dim = 256, .partial = 0.25, .full_every = 4,
        .others = linear_attention}),
       family("qwen3_5_text qwen3_5_moe_text", plus_one, {.head_dim = 256, .partial = 0.25,
        .has_axes = true, .order = interleaved, .sections = {11, 11, 10}, .full_every = 4,
@@ -227,12 +242,38 @@ struct model_families : norm_rules {
        .mscale_note = "DeepSeek's own code has it, transformers' class for V2 since 5.15."}),
       family("deepseek_v3 glm4_moe_lite youtu axk1", none, {.keys = "rope_interleave"
        " llama_4_scaling", .interleaved = true, .last_dims = true, .mscale_on_scores = true}),
+      family("longcat_flash", none, {.note = "A layer has two attentions, one behind the other."
+       " Latent vectors are multiplied by sqrt(hidden_size / rank) before their projections, which"
+       " is not described.", .interleaved = true, .base = 1e7, .last_dims = true,
+       .mscale_on_scores = true}),
       family("deepseek_v32 axk2", none, {.keys = "layer_types", .interleaved = true,
        .last_dims = true, .index = deepseek_index, .mscale_on_scores = true}),
       family("glm_moe_dsa", none, {.keys = "layer_types", .interleaved = true, .last_dims = true,
        .index = {.heads = {"index_n_heads", 32}, .head_dim = deepseek_index.head_dim,
        .chosen = deepseek_index.chosen, .interleaved = true}, .mscale_on_scores = true}),
-      family("bailing_hybrid", unknown, {.keys = "partial_rotary_factor", .lacks = "layer_types",
+      family("hy_v4", none, {.keys = "layer_types", .last_dims = true, .index = {.heads =
+       {"index_n_heads", 16}, .head_dim = deepseek_index.head_dim, .chosen = deepseek_index.chosen,
+       .last_dims = true, .shared_every = 4}, .sinks = true, .mscale_on_scores = true,
+       .without_effect = "index_chunk_size learnable_sink_init"}),
+      family("dots3_note_text dots3_note", unknown, {.keys = "layer_types use_sliding_window"
+       " swa_head_dim", .note = "Before the rotation, the dims of a key that rotate are normed."
+       " Latent vectors are multiplied by sqrt(hidden_size / rank) before their projections, if"
+       " apply_mla_qkv_lora_rescale is true. Neither is described.",
+       .interleaved = true, .base = 8e7, .local_base = 5e4, .last_dims = true, .unscaled = true,
+       .ignores_partial = true, .local_nope_dim = 192, .local_rope_dim = 64, .window = 512,
+       .needs_layer_types = true, .index = {.heads = deepseek_index.heads,
+       .head_dim = deepseek_index.head_dim, .chosen = deepseek_index.chosen, .interleaved = true},
+       .without_effect = "k_rope_only_layernorm swa_num_attention_heads swa_q_lora_rank"
+       " swa_kv_lora_rank swa_attention_gate_type"}),
+      family("glm5_next_text glm5_next", none, {.keys = "layer_types linear_attn_config"
+       " qk_nope_head_dim qk_rope_head_dim", .note = "A pooled index key is a gated sum of its"
+       " tokens, with learned offsets by their place in the pool.", .rotation = no_layer,
+       .nope_key = "mla_use_nope", .full_every = 4, .others = linear_attention, .first_listed = 0,
+       .index = {.heads = {"index_n_heads", 32}, .head_dim = deepseek_index.head_dim,
+       .chosen = deepseek_index.chosen, .key_stride = {"index_kpool", 16},
+       .chosen_in_tokens = true},
+       .without_effect = "index_kpool_compress index_kpool_always_select_tail"}),
+      family("bailing_hybrid", none, {.keys = "partial_rotary_factor", .lacks = "layer_types",
        .nope_key = "use_mla_nope", .nope_narrows = true, .interleaved = true, .base = 6e5,
        .last_dims = true, .unscaled = true, .ignores_partial = true, .order = alternating,
        .sections = {12, 10, 10}, .full_every = 5, .rest_full = true, .others = linear_attention,
@@ -254,8 +295,18 @@ struct model_families : norm_rules {
        {.keys = "compress_ratios", .head_dim = 512, .interleaved = true, .partial = 0.125,
        .last_dims = true, .needs_layer_types = true, .compressed = true, .index = {.heads =
        deepseek_index.heads, .head_dim = deepseek_index.head_dim, .chosen = {"index_topk", 512},
-       .key_stride = {"", 4}, .interleaved = true, .last_dims = true,
+       .interleaved = true, .last_dims = true,
        .layers = "compressed_sparse_attention"}, .sinks = true}),
+      family("deepseek_v41_text deepseek_v41", {.query = "", .key = "kv_norm", .keys_alone = true},
+       {.keys = "compress_ratios", .lacks = "layer_types", .note = "Values are the rotated keys:"
+       " what attention gives is rotated back at the position of the query. The model rounds after"
+       " RoPE, whatever its weights are: window keys to e4m3 (32 a scale), pooled keys to e2m1"
+       " (16), index queries and keys to e2m1 (32). This rounding is not described.",
+       .head_dim = 512, .interleaved = true, .last_dims = true, .window = 128,
+       .needs_layer_types = true, .compressed = true, .shares_pooled = true,
+       .index = {.heads = {"index_n_heads", 32}, .head_dim = deepseek_index.head_dim,
+       .chosen = {"index_topk", 512}, .interleaved = true, .last_dims = true},
+       .sinks = true, .without_effect = "layer_types"}),
       family("glmasr", none, {.loses = "rope_theta", .refusal = "be with a text_config"}),
       family("paligemma colpali", none, {.within = both_ways::prefix,
        .refusal = "be with a text_config"}),
@@ -332,6 +383,7 @@ struct model_families : norm_rules {
        .lacks = "head_dim", .base_key = "rotary_emb_base"}),
       family("diffllama", none, {.note = "Each head is the difference of two softmaxes."}),
       family("jina_embeddings_v3", none, {.sides = both, .base = 2e4}),
+      family("esmc", centred, {.sides = both}),
       family("roformer", none, {.lacks = "head_dim", .sides = both, .interleaved = true}),
       family("esm", none, {.keys = "position_embedding_type", .positions = learned_or_rotary,
        .sides = both_unless_decoder}),

@@ -154,14 +154,56 @@ inline layer_types repeated_types(hugging_face_config const& config, std::string
   return types;
 }
 
-/// The types by Kimi Linear's object, which counts layers from 1.
+/// The types by the object of Kimi Linear, which counts layers from 1, and of GLM 5.3.
 inline layer_types types_of_linear_attention(hugging_face_config& config,
                                              json_object const& linear) {
-  auto const full = layers_by_index(config, linear, "full_attn_layers", 1);
-  auto others = layers_by_index(config, linear, "kda_layers", 1);
+  auto const first = config.family.first_listed;
+  auto const full = layers_by_index(config, linear, "full_attn_layers", first);
+  auto others = layers_by_index(config, linear, "kda_layers", first);
   others.flip();
   linear.require(others == full, "kda_layers", "hold the layers that full_attn_layers has not");
   return full_where(full, linear_attention);
+}
+
+/// Tokens of a pooled key in each layer (DeepSeek-V4.1): none in those that only slide.
+inline std::vector<std::size_t> pooled_tokens(hugging_face_config& config) {
+  constexpr auto key = "compress_ratios";
+  auto const given = config.keys.needed(config.keys.numbers(key), key);
+  require_entries(config, key, given.size());
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < config.found.layers; ++i) {
+    auto const ratio = whole_number(given[i], most_tokens);
+    require(ratio.has_value(), config.keys.where(), ": ", key,
+            " must hold whole numbers from 0 on, got ", given[i], " for layer ", i);
+    result.push_back(*ratio);
+  }
+  return result;
+}
+
+/// The types by these numbers.
+inline layer_types types_of_shared_pools(hugging_face_config& config) {
+  layer_types types;
+  for (auto const tokens : pooled_tokens(config))
+    types.emplace_back(tokens == 0 ? sliding_attention : shared_compressed_attention);
+  return types;
+}
+
+/// The layer whose pooled keys, or choice of them, each layer with pooled keys sees: the last one
+/// of a list up to its own. Each must pool as its source does.
+inline std::vector<std::size_t> sources_of(hugging_face_config& config, std::string const& key,
+                                           std::vector<std::size_t> const& pooled) {
+  auto const is_source = layers_by_index(config, config.keys, key, 0);
+  std::vector<std::size_t> sources(pooled.size());
+  std::optional<std::size_t> last;
+  for (std::size_t i = 0; i < pooled.size(); ++i) {
+    config.keys.require(!is_source[i] || pooled[i] != 0, key,
+                        "hold layers with a ratio above 0, not " + shown(i));
+    if (is_source[i]) last = i;
+    bool const has_source = pooled[i] == 0 || (last && pooled[*last] == pooled[i]);
+    config.keys.require(has_source, key, "hold a layer of its ratio up to layer " + shown(i));
+    sources[i] = pooled[i] == 0 ? i : *last;
+  }
+  return sources;
 }
 
 /// The types by a key that lists them; empty if there is none.
@@ -191,9 +233,14 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
     }
     bool const is_short = key == "attention_layers" && !config.keys.has(key);
     auto types = checked_layer_types(config, is_short ? short_form : key, std::move(*given));
-    if (auto const linear = config.keys.object("linear_attn_config"))
-      config.keys.require(types_of_linear_attention(config, *linear) == types, "linear_attn_config",
-                          "agree with " + std::string(key));
+    auto const linear = config.keys.object("linear_attn_config");
+    if (linear && linear->has("full_attn_layers")) {
+      std::vector<bool> attend;
+      for (auto const& type : types) attend.push_back(has_attention(type));
+      config.keys.require(
+          types_of_linear_attention(config, *linear) == full_where(attend, linear_attention),
+          "linear_attn_config", "agree with " + std::string(key));
+    }
     return types;
   }
   if (config.keys.has("hybrid_override_pattern")) {  // Nemotron-H
@@ -211,6 +258,7 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
        {{0, sliding_attention},
         {4, compressed_sparse_attention},
         {128, heavily_compressed_attention}}}};
+  if (config.family.shares_pooled) return types_of_shared_pools(config);
   for (auto const& [key, types] : by_number)
     if (config.keys.has(key)) return layer_types_by_number(config, key, types);
   if (auto const sparse = config.keys.object("sparse_attention_config")) {  // MiniMax-M3
@@ -249,7 +297,8 @@ inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
                                   "hold letters F and S");
   }
   if (!given) given = config.keys.texts(pattern);
-  auto const every = config.keys.count_or_zero("index_topk_freq", most_dims).value_or(1);
+  auto const freq = config.keys.count_or_zero("index_topk_freq", most_dims);
+  auto const every = freq.value_or(config.family.index.shared_every);
   auto const first = config.keys.count("index_skip_topk_offset", most_dims).value_or(2);
   bool const is_listed = given && !given->empty();
   if (is_listed) require_entries(config, key, given->size());
@@ -258,6 +307,28 @@ inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
   }
   config.keys.require(!shares.front(), key, "begin with a layer that chooses its keys");
   return shares;
+}
+
+/// The keys that per_layer_config gives a layer: by its index, or by its type, in `types`.
+inline std::vector<std::optional<json_object>> own_keys(hugging_face_config& config,
+                                                        layer_types const& types) {
+  constexpr auto key = "per_layer_config";
+  std::vector<std::optional<json_object>> result(types.size());
+  auto const all = config.keys.object(key);
+  if (!all) return result;
+  for (auto const& [name, value] : all->whole().items()) {
+    bool const is_index = !name.empty() && name.size() < 8 &&
+                          std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+    auto const index = is_index ? std::stoul(name) : types.size();
+    require(index < types.size() || (!is_index && contains(known_layer_types, name)),
+            config.keys.where(), ": ", key, " must name types, or indices of the ", types.size(),
+            " layers, got ", shown_json(json(name)));
+    auto const own = all->object(name);
+    if (is_index) result[index] = own;
+    for (std::size_t i = 0; i < types.size() && !is_index; ++i)
+      if (!result[i] && types[i] == name) result[i] = own;
+  }
+  return result;
 }
 
 /// Numbers that a key gives for each layer, or for more; none if it is absent or one number.

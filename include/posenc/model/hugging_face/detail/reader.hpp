@@ -26,7 +26,7 @@ class hugging_face_reader {
                   "hold no sliding_attention, which " + config.found.type + " has not");
     config.supersede({"full_attention_interval", "sliding_window_pattern",
                       "_sliding_window_pattern", "max_window_layers", "use_sliding_window",
-                      "global_attn_every_n_layers", "full_attn_idxs"});
+                      "global_attn_every_n_layers", "full_attn_idxs", "window_attn_skip_freq"});
     if (!contains(types, sliding_attention) && !family_.compressed)
       config.supersede({family_.window_key.data()});
     if (family_.last_full) types.back() = full_attention;
@@ -54,8 +54,9 @@ class hugging_face_reader {
                                    {{'L', sliding_attention}, {'G', full_attention}},
                                    "be a number, or letters L and G");
     }
-    auto const n =
-        keys_.count({pattern, "_sliding_window_pattern", "global_attn_every_n_layers"}, most_dims);
+    auto const n = keys_.count(
+        {pattern, "_sliding_window_pattern", "global_attn_every_n_layers", "window_attn_skip_freq"},
+        most_dims);
     return n ? full_every(config, *n, sliding_attention) : layer_types();
   }
   void assume_full_every() {
@@ -125,7 +126,11 @@ class hugging_face_reader {
                   bases_decide ? "layer_rope_theta" : "rope_theta",
                   "hold bases above 1, or 0 where a layer does not rotate");
     parts_ = numbers_by_layer(config, "partial_rotary_factors");
-    shares_index_ = layers_that_share_index(config);
+    own_ = own_keys(config, types);
+    if (family_.shares_pooled)
+      read_sources();
+    else
+      shares_index_ = layers_that_share_index(config);
     for (std::size_t i = 0; i < types.size(); ++i) {
       bool const slides = types[i] == sliding_attention;
       bool const is_nope = bases_decide ? bases_[i] == 0 : family_.full_are_nope && !slides;
@@ -148,11 +153,16 @@ class hugging_face_reader {
     auto const sinks =
         keys_.flag(slides ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias");
     layer.sinks = sinks.value_or(family_.sinks || (family_.sliding_sinks && slides));
-    if (!layer.rotates) return;
+    add_own_sizes(layer, i);
+    if (!pooled_.empty() && pooled_[i] != 0) {
+      layer.pooled = pooled_[i];
+      layer.name += ", " + shown(pooled_[i]) + (pooled_[i] == 1 ? " token" : " tokens") + " a key";
+    }
     if (shares_index_[i]) {
       layer.shares_index = true;
       layer.name += ", shared index";
     }
+    if (!layer.rotates) return;
     if (!bases_.empty()) {
       layer.base = bases_[i];
       layer.name += ", base " + shown(layer.base);
@@ -163,13 +173,22 @@ class hugging_face_reader {
   static constexpr auto says_without_attention = " layers have no attention";
 
   std::size_t head_dim_of(std::string_view type) {
+    constexpr auto rope_key = "qk_rope_head_dim";
+    bool const has_rope_dim = keys_.has(rope_key);
     auto const nope_dim = keys_.count("qk_nope_head_dim", most_dims);
-    auto const rope_dim = keys_.count("qk_rope_head_dim", most_dims);
-    keys_.require(!nope_dim || rope_dim, "qk_rope_head_dim", "be given where qk_nope_head_dim is");
-    keys_.require(!rope_dim || config.is_known, "qk_rope_head_dim",
+    auto const rope_dim = family_.rotation == rotation_rule::no_layer
+                              ? keys_.count_or_zero(rope_key, most_dims)
+                              : keys_.count(rope_key, most_dims);
+    keys_.require(!nope_dim || has_rope_dim, rope_key, "be given where qk_nope_head_dim is");
+    keys_.require(!rope_dim || config.is_known, rope_key,
                   "come with a known model_type, because only some scale scores by mscale");
     bool const is_narrow = family_.nope_narrows && keys_.flag(family_.nope_key).value_or(false);
-    auto const dim = !nope_dim ? config.head_dim() : is_narrow ? *nope_dim : *nope_dim + *rope_dim;
+    auto const dim = !nope_dim   ? config.head_dim()
+                     : is_narrow ? *nope_dim
+                                 : *nope_dim + rope_dim.value_or(0);
+    auto const whole = family_.is_whole ? keys_.count("rope_head_dim", most_dims) : std::nullopt;
+    keys_.require(whole.value_or(dim) == dim, "rope_head_dim",
+                  "be head_dim, " + shown(dim) + ": pairs from both halves of a head are not read");
     if (type == sliding_attention) return keys_.count("swa_head_dim", most_dims).value_or(dim);
     auto const global_dim = family_.global_head_dim;
     if (type != full_attention || global_dim == 0) return dim;
@@ -378,6 +397,10 @@ class hugging_face_reader {
     };
     if (keys_.peek("num_attention_heads_per_layer").is_array()) return 0;
     std::string const name = of_keys ? "num_key_value_heads" : "num_attention_heads";
+    if (auto const i = kind.layers.front(); i < own_.size() && own_[i])
+      if (auto const given = own_[i]->count(name, most_dims)) return *given;
+    bool const is_global = kind.name.starts_with(full_attention) && family_.global_key_heads != 0;
+    if (of_keys && is_global) return family_.global_key_heads;
     auto const own = kind.name.starts_with(sliding_attention) ? whole_in("swa_" + name)
                      : of_keys && keys_.peek("attention_k_eq_v") == true
                          ? whole_in("num_global_key_value_heads")
@@ -402,6 +425,67 @@ class hugging_face_reader {
     for (std::string_view const word : {"all", "vision"})
       if (*given == word) return word;
     keys_.refuse(use_bidirectional, "be all, vision, false or null");
+  }
+
+  /// Sizes of heads that the file gives for layer i alone, or for all that slide (dots3).
+  void add_own_sizes(scheduled_layer& layer, std::size_t i) {
+    bool const is_local = family_.local_rope_dim != 0 && layer.type == sliding_attention;
+    if (is_local && !own_[i]) {
+      layer.rotary_dim = config.count_or("swa_qk_rope_head_dim", most_dims, family_.local_rope_dim);
+      layer.head_dim = layer.rotary_dim +
+                       config.count_or("swa_qk_nope_head_dim", most_dims, family_.local_nope_dim);
+      keys_.require(
+          keys_.count("swa_head_dim", most_dims).value_or(layer.head_dim) == layer.head_dim,
+          "swa_head_dim", "be the sum of its parts, " + shown(layer.head_dim));
+    }
+    if (!own_[i]) return;
+    auto const& own = *own_[i];
+    layer.heads = own.count("num_attention_heads", most_dims).value_or(0);
+    layer.key_heads = own.count("num_key_value_heads", most_dims).value_or(0);
+    constexpr auto nope_key = "qk_nope_head_dim", rope_key = "qk_rope_head_dim";
+    auto const nope = own.count(nope_key, most_dims), rope = own.count(rope_key, most_dims);
+    own.require(nope.has_value() == rope.has_value(), nope ? rope_key : nope_key,
+                "be given where the other is");
+    if (rope) layer.rotary_dim = *rope;
+    layer.head_dim =
+        rope ? *nope + *rope : own.count("head_dim", most_dims).value_or(layer.head_dim);
+  }
+
+  /// Reads which layers pool keys and which choose among them, for later ones too (DeepSeek-V4.1).
+  void read_sources() {
+    constexpr auto pools = "kv_source_layer_ids", chooses = "index_source_layer_ids",
+                   candidate = "candidate_source_layer_id";
+    pooled_ = pooled_tokens(config);
+    auto const pool = sources_of(config, pools, pooled_);
+    auto const choice = sources_of(config, chooses, pooled_);
+    auto const listed = [&](auto const& test) {
+      std::string text;
+      for (std::size_t i = 0; i < pooled_.size(); ++i)
+        if (pooled_[i] != 0 && test(i)) text += (text.empty() ? "" : ", ") + shown(i);
+      return text;
+    };
+    for (std::size_t i = 0; i < pooled_.size(); ++i) shares_index_.push_back(choice[i] != i);
+    config.note("Layers that pool keys: " + listed([&](auto i) { return pool[i] == i; }) +
+                ". Each layer sees the pooled keys of the last one up to it, once it has seen all"
+                " tokens that a key stands for.");
+    config.note(
+        "Layers that choose pooled keys: " + listed([&](auto i) { return choice[i] == i; }) +
+        ". Each layer sees what the last one up to it chose.");
+    auto const given = keys_.number(candidate);  // below 0: none
+    if (given.value_or(0) < 0 || pooled_.empty()) return;
+    auto const last = std::ranges::max(pool);
+    auto const source =
+        given ? whole_number(*given, most_dims) : std::optional(config.assumed(candidate, last));
+    bool const is_choosing =
+        source && *source < choice.size() && pooled_[*source] != 0 && choice[*source] == *source;
+    keys_.require(is_choosing, candidate, "be among " + std::string(chooses));
+    auto const blocks = config.count_or("candidate_topk_blocks", most_tokens, 2048);
+    auto const block = config.count_or("candidate_block_size", most_tokens, 8);
+    config.note("Layer " + shown(*source) + " keeps for each query the " + shown(blocks) +
+                " best blocks of " + shown(block) +
+                " pooled keys as candidates. Later layers choose among these: " +
+                listed([&](auto i) { return choice[i] == i && i > *source; }) +
+                ". Candidates are not described.");
   }
 
   /// The one kind of a model whose layers are all alike and do not rotate.
@@ -441,6 +525,8 @@ class hugging_face_reader {
 
   std::vector<double> bases_, parts_;  // of each layer, if a list has them
   std::vector<bool> shares_index_;
+  std::vector<std::size_t> pooled_;              // tokens of a pooled key, if layers share it
+  std::vector<std::optional<json_object>> own_;  // of each layer, if it has keys of its own
 };
 
 static_assert(front_end<hugging_face_reader>);

@@ -66,8 +66,9 @@ class hugging_face_rotation {
     auto const base = this->base();
     name_ = rope_type();
     bool const is_plain =
-        name_ == "default" || (name_ == "axial" && (family_.axial_axes != 0 || family_.alternates));
-    bool const may_be_scaled = !family_.unscaled && family_.axial_axes == 0;
+        name_ == "default" ||
+        (name_ == "axial" && (family_.axial_axes != 0 || family_.two_axes || family_.alternates));
+    bool const may_be_scaled = !family_.unscaled && !family_.two_axes && family_.axial_axes == 0;
     keys_.require(is_plain || may_be_scaled, keys_.has("rope_type") ? "rope_type" : "type",
                   "be default for " + config_.found.type);
     if (family_.axial_axes != 0) return read_axial(base);
@@ -199,6 +200,7 @@ class hugging_face_rotation {
           "give an even number of rotary dims within head_dim " + shown(kind_.head_dim) + got);
       return dim;
     };
+    if (layer_.rotary_dim != 0) return within_head(layer_.rotary_dim, "qk_rope_head_dim");
     for (auto const* key : {"qk_rope_head_dim", "rotary_dim", "attn_rotary_emb"}) {
       auto const dim = config_.keys.count(key, most_dims);
       if (!dim) continue;

@@ -258,6 +258,7 @@ inline constexpr std::string_view keys_of_some_families =
     " linear_attn_config attn_layer_indices full_attn_idxs sparse_attention_config"
     " cross_attention_layers"
     " sliding_window_pattern _sliding_window_pattern global_attn_every_n_layers"
+    " window_attn_skip_freq"
     " use_sliding_window no_rope_layers no_rope_layer_interval layer_rope_theta"
     // rotation
     " position_embedding_type rope_interleave rope_is_neox_style rotary_emb_interleaved rotary_dim"
