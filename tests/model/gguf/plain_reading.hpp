@@ -95,7 +95,7 @@ inline std::string contradiction(plain_gguf const& file, posenc::model_descripti
     auto const rotated = of("rope.dimension_count");
     if (of("attention.key_length") &&
         !is_one_of(head_dim, {0, of("attention.key_length_mla"), of("attention.key_length"),
-                              of("attention.key_length_swa")}))
+                              of("attention.key_length_swa"), of("attention.key_length_mla_swa")}))
       return "head_dim";
     auto const window = of("attention.sliding_window");
     if (window && kind.window &&

@@ -69,6 +69,7 @@ class random_file {
       set("attention.indexer.key_length", rotary + upto(0, 64));
       set("attention.indexer.top_k", upto(1, 4096));
     }
+    if (reads(gguf_group::index_pool)) set("attention.indexer.kpool", upto(1, 16));
     if (reads(gguf_group::index_blocks)) {
       set("attention.indexer.block_size", upto(1, 512));
       set("attention.indexer.local_blocks", upto(0, 4));

@@ -14,8 +14,9 @@ constexpr model_family family(std::string_view types, norm_rule const& norm, uns
 }
 
 /// From llama.cpp @ 1425386f, 2026-07-23: llama_model_rope_type, and each architecture's
-/// load_arch_hparams and graph. Of later versions: nanbeige (#25994), minimax-m3 (#24523), dflash's
-/// sections.
+/// load_arch_hparams and graph. Later, until October 2026: nanbeige (#25994), minimax-m3 (#24523),
+/// dflash's sections, glm5next, kimi-k3, bailingmoe3, dots3note, berrylm, hrm-text, axk2,
+/// granite-switch; and three that are refused.
 struct gguf_architectures : norm_rules {
   using enum position_rule;
   using enum rotation_rule;
@@ -43,6 +44,8 @@ struct gguf_architectures : norm_rules {
       family("baichuan", none, 0, {.interleaved = true, .alibi_if_layers = 40}),
       family("glm4", none, sections, {.interleaved = true}),
       family("granite granitemoe", none, finetuned | scale | all_factors, {.interleaved = true}),
+      family("granite-switch", none, finetuned | scale | all_factors, {.note = "Adapters of single"
+       " tokens, and the head that chooses them, are not described.", .interleaved = true}),
       family("granitehybrid", none, finetuned | scale | pair_factors, {.interleaved = true}),
       family("arcee eagle3", none, pair_factors, {.interleaved = true}),
       family("ernie4_5 ernie4_5-moe", none, 0, {.interleaved = true,
@@ -56,11 +59,24 @@ struct gguf_architectures : norm_rules {
        .full_at = first_of_each, .without_effect = "rope.freq_base_swa"}),
       family("nanbeige", unknown, loops, {.interleaved = true}),
       family("plm", none, 0, {.interleaved = true, .last_dims = true}),
+      family("bailingmoe3", none, latent_length, {.interleaved = true, .last_dims = true}),
+      family("dots3note", unknown, slides | pattern_list | index | index_types | latent_length |
+       local_latent, {.note = "Before the rotation, the dims of a key that rotate are normed, which"
+       " is not described.", .interleaved = true, .local_base = 1e4,
+       .last_dims = true, .needs_layer_types = true, .index = given_heads}),
+      family("glm5next glm5-next", none, index | index_pool | latent_length, {.note = "A pooled"
+       " index key is a gated sum of its tokens, with learned offsets by their place in the pool.",
+       .rotation = no_layer, .index = {.heads = given_heads.heads, .head_dim = given_heads.head_dim,
+       .chosen = given_heads.chosen, .key_stride = {"index_kpool"}, .chosen_in_tokens = true}}),
+      family("deepseek41", unknown, 0, {.refusal = "be another: its pooled keys, which llama.cpp"
+       " refuses, too, are not read from GGUF"}),
+      family("gigachat35 falcon_ocr", unknown, 0, {.refusal = "be another: nobody looked at the"
+       " layout of its pairs"}),
       family("deepseek2", none, yarn_log_multiplier | temperature | temperature_length |
        latent_length, {.interleaved = true, .last_dims = true, .mscale_on_scores = true,
        .mscale_is_all_dim = true}),
-      family("deepseek32", none, yarn_log_multiplier | index | latent_length, {.interleaved = true,
-       .last_dims = true, .index = given_heads, .mscale_on_scores = true,
+      family("deepseek32 axk2", none, yarn_log_multiplier | index | latent_length,
+       {.interleaved = true, .last_dims = true, .index = given_heads, .mscale_on_scores = true,
        .without_effect = "rope.dimension_sections"}),
       family("deepseek4", {.query = "", .key = "kv_norm"}, window | compression | index |
        sink_tensors, {.note = "Values are the rotated keys: what attention gives is rotated back at"
@@ -85,8 +101,10 @@ struct gguf_architectures : norm_rules {
       family("llada-moe rnd1", head, 0, {.sides = both}),
       family("qwen3 qwen3moe openelm bailingmoe2 dots1 lfm2moe grovemoe hy_v3", head),
       family("talkie", {.of = norm_scope::own_weights, .place = after, .key = ""}),
-      family("qwen3next", head, interval, {.full_every = 4, .others = no_attention}),
+      family("qwen3next berrylm", head, interval, {.full_every = 4, .others = no_attention}),
       family("phi3 phimoe", none, window | length_factors, {.slides = true, .window_is_off = true}),
+      family("hrm-text", none, 0, {.note = "Tokens of the prompt see each other both ways where"
+       " hrm.prefix_lm is true, which is not described."}),
       family("exaone", none, pair_factors), family("hunyuan-dense", {.place = after}, base_alpha),
       family("hunyuan_vl", {.place = after}, sections | base_alpha),
       family("lfm2", head, window, {.slides = true}), family("apertus", head, all_factors),
@@ -131,7 +149,8 @@ struct gguf_architectures : norm_rules {
       family("minimax-m3", head, index | index_blocks, {.index = {.heads = given_heads.heads,
        .head_dim = given_heads.head_dim, .chosen = given_heads.chosen,
        .block = {"index_block_size"}, .local_blocks = {"index_local_blocks", 0, "", 0},
-       .after_dense = true}}), family("kimi-linear", none, latent_length, {.rotation = no_layer}),
+       .after_dense = true}}), 
+      family("kimi-linear kimi-k3", none, latent_length, {.rotation = no_layer}),
       family("dflash", head, window | pattern | pattern_list,
        {.refused_key = "hyper_connection.count", .needs_layer_types = true,
        .without_effect = "rope.dimension_sections"}),

@@ -23,6 +23,7 @@ class gguf_config : public findings {
     is_known = known != nullptr;
     file.require(is_known || unknown == unknown_model::as_llama, name, one_that_is_known);
     family = is_known ? *known : *gguf_architectures::find("llama");
+    file.require(family.refusal.empty(), name, family.refusal);
     take_defaults_from("llama.cpp has it for " + (is_known ? found.type : std::string("llama")));
     if (!is_known) {
       bool const is_halves = layout && std::holds_alternative<halves>(*layout);

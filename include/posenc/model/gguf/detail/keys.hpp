@@ -20,7 +20,8 @@ struct gguf_group {
     pattern_list = 1u << 22,    ///< that key may be a list; others ignore one
     pair_factors = 1u << 23,    ///< the tensor rope_freqs
     length_factors = 1u << 24,  ///< the tensors rope_factors_short and rope_factors_long
-    sink_tensors = 1u << 25     ///< attn_sinks of each layer
+    sink_tensors = 1u << 25,    ///< attn_sinks of each layer
+    index_pool = 1u << 26, index_types = 1u << 27, local_latent = 1u << 28
   };
   /// Converters write these for every model that has them. They have no effect for an architecture
   /// that does not read them.
@@ -41,7 +42,8 @@ struct gguf_key {
 };
 
 /// From the calls of get_key in each load_arch_hparams of llama.cpp @ 1425386f; num_loops from
-/// #25994, blocks of keys from #24523.
+/// #25994, blocks of keys from #24523; pools, types of index and latent keys of sliding layers from
+/// its repository until October 2026.
 inline constexpr gguf_key gguf_keys[]{
     {"rope.dimension_count rope.dimension_count_swa rope.freq_base rope.scale_linear"
      " rope.scaling.type rope.scaling.factor rope.scaling.attn_factor attention.causal"
@@ -69,12 +71,16 @@ inline constexpr gguf_key gguf_keys[]{
     {"attention.indexer.head_count", gguf_group::index, "index_n_heads"},
     {"attention.indexer.key_length", gguf_group::index, "index_head_dim"},
     {"attention.indexer.top_k", gguf_group::index, "index_topk"},
+    {"attention.indexer.kpool", gguf_group::index_pool, "index_kpool"},
+    {"attention.indexer.types", gguf_group::index_types},
+    {"attention.key_length_mla_swa", gguf_group::local_latent},
     {"attention.indexer.block_size", gguf_group::index_blocks, "index_block_size"},
     {"attention.indexer.local_blocks", gguf_group::index_blocks, "index_local_blocks"}};
 
 /// Keys that sound like position but act on values, logits, experts or residuals.
 inline constexpr std::string_view gguf_keys_that_act_elsewhere =
-    "attention.value_length_swa attention.value_scale final_logit_softcapping"
+    "attention.value_length_swa attention.value_length_mla_swa attention.kv_lora_rank_swa"
+    " attention.value_scale final_logit_softcapping"
     " router_logit_softcapping expert_chunk_feed_forward_length"
     " hyper_connection.sinkhorn_iterations";
 

@@ -21,6 +21,7 @@ class gguf_reader {
                          !(recurrent && (*recurrent)[i] == 1));
     if (family_.rotation == rotation_rule::sliding_and_dense_layers || family_.index.after_dense)
       dense_ = keys_.count_or_zero("leading_dense_block_count", most_dims).value_or(0);
+    index_types_ = keys_.counts("attention.indexer.types", 1);
   }
 
   gguf_config config;
@@ -124,7 +125,8 @@ class gguf_reader {
     auto const name = "blk." + shown(i) + ".attn_";  // without such tensors the file tells nothing
     layer.sinks = config.file.has_tensors(name) ? config.file.has_tensor(name + "sinks.weight")
                                                 : family_.sinks;
-    layer.has_index = !family_.index.after_dense || i >= dense_;
+    layer.has_index =
+        index_types_ ? (*index_types_)[i] == 1 : !family_.index.after_dense || i >= dense_;
     if (family_.positions != position_rule::rope) layer.name = layer.type;
   }
 
@@ -135,7 +137,9 @@ class gguf_reader {
     bool const slides = type == sliding_attention;
     auto const latent = keys_.count("attention.key_length_mla", most_dims);
     auto const all = latent ? latent : keys_.count("attention.key_length", most_dims);
-    auto const local = slides ? keys_.count("attention.key_length_swa", most_dims) : std::nullopt;
+    auto const* const local_key =
+        latent ? "attention.key_length_mla_swa" : "attention.key_length_swa";
+    auto const local = slides ? keys_.count(local_key, most_dims) : std::nullopt;
     return local ? *local : all ? *all : config.embedding_per_head();
   }
 
@@ -276,6 +280,7 @@ class gguf_reader {
   }
 
   std::vector<bool> attends_;
+  std::optional<std::vector<std::size_t>> index_types_;  // 1: the layer chooses keys
   std::size_t dense_ = 0;  // the first layers that are no mixtures of experts
 };
 
