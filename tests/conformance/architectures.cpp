@@ -225,6 +225,7 @@ std::string window_of(model_family const& f, format of) {
   made.add("counts",
            f.window_is == window_rule::last_keys     ? "keys, the query's own among them"
            : f.window_is == window_rule::half_of_key ? "twice the keys, the query's own among them"
+           : f.window_is == window_rule::each_side   ? "keys on each side, beside the query's own"
            : f.window_is == window_rule::half_on_each_side
                ? "keys on both sides, half on each, beside the query's own"
                : "keys, the query's own among them; for both sides, half on each, beside it");
