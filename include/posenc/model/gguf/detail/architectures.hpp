@@ -1,4 +1,4 @@
-// What each architecture of llama.cpp does by default.
+// The defaults of each architecture of llama.cpp.
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -14,8 +14,8 @@ constexpr model_family family(std::string_view types, norm_rule const& norm, uns
 }
 
 /// From llama.cpp @ 1425386f, 2026-07-23: llama_model_rope_type, and each architecture's
-/// load_arch_hparams and graph. Of later versions: nanbeige (#25994), minimax-m3 (#24523), dflash's
-/// sections.
+/// load_arch_hparams and graph. From later versions: nanbeige (#25994), minimax-m3 (#24523),
+/// dflash's sections.
 struct gguf_architectures : norm_rules {
   using enum position_rule;
   using enum rotation_rule;
