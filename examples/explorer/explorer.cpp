@@ -29,11 +29,11 @@ using nlohmann::json;
 std::vector<std::string> left_out(posenc::layer_description const& kind) {
   std::vector<std::string> remarks;
   if (kind.rotary.size() > 1)
-    remarks.push_back("The curves are of the first of " + std::to_string(kind.rotary.size()) +
+    remarks.push_back("The curves show the first of " + std::to_string(kind.rotary.size()) +
                       " blocks of rotated dims.");
-  if (kind.score_cap) remarks.push_back("The curves are without the cap on scores.");
+  if (kind.score_cap) remarks.push_back("The curves leave out the cap on scores.");
   if (kind.temperature || kind.sinks)
-    remarks.push_back("The weights are without the layer's temperature and sinks.");
+    remarks.push_back("The weights leave out the layer's temperature and sinks.");
   return remarks;
 }
 
@@ -130,7 +130,7 @@ fact_list facts_of(measured const& from, chart_settings const& how) {
     for (auto const& one : errors)
       fact("largest error of a cosine, " + one.name, shown(one.largest.back()));
   }
-  fact("no weight reaches 0.5 among so many keys", shown(posenc::keys_below(0.5, how.spread).keys));
+  fact("keys among which no weight reaches 0.5", shown(posenc::keys_below(0.5, how.spread).keys));
   return facts;
 }
 

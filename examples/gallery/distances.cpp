@@ -61,10 +61,9 @@ std::string percent(double share) { return charts::compact(100 * share, 3) + " %
 // cos(r f) of the pair that a head has for meaning, for two turns and a half at most.
 figure how_far() {
   chart cosine{"", {"distance, in tokens", true}, {"cosine of the slowest pair"}, {}};
-  std::string caption;
   auto const all = families();
   std::vector<charts::series> lines;
-  std::vector<std::string> below;  // from where all pairs together score less than at random
+  std::string below, keeps, turns;  // rows of a table
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto const slowest = all[i].f.inv_freq().back(),
                end = std::min(1e7, 5 * std::numbers::pi / slowest);
@@ -74,8 +73,11 @@ figure how_far() {
     auto const kept = charts::compact(std::cos(slowest * all[i].trained), 4),
                trained = tokens(all[i].trained);
     auto const flips = posenc::distance_of_cosine(slowest, 0);
-    below.push_back(tokens(
-        static_cast<double>(posenc::first_negative_distance(all[i].f, 100'000).value_or(0))));
+    below += tokens(static_cast<double>(
+                 posenc::first_negative_distance(all[i].f, 100'000).value_or(0))) +
+             " | ";
+    keeps += kept + " | ";
+    turns += tokens(std::ceil(flips)) + " | ";
     bool const above = i == 2;  // where curves are below
     lines.push_back(
         {.x = {all[i].trained, all[i].trained},
@@ -85,9 +87,6 @@ figure how_far() {
     cosine.notes.push_back({1.15 * all[i].trained, above ? 1.15 : 0.3 - 0.3 * double(i),
                             "trained to " + trained + ": " + kept, i, !above});
     cosine.notes.push_back({flips / 2.2, -0.6, all[i].name, i});
-    caption += (i == 0 ? "The slowest pair of " : "; of ") + std::string(all[i].name) +
-               (i == 0 ? " keeps " : " ") + kept + " at the end of " + trained +
-               " trained tokens, and changes its sign at " + tokens(std::ceil(flips));
   }
   cosine.notes.push_back({120, 1.07, all.back().name + std::string(": 1 for good"), 3});
   cosine.curves.insert(cosine.curves.end(), lines.begin(), lines.end());
@@ -97,10 +96,10 @@ figure how_far() {
                                  "what a slow pair keeps of a score as its key moves away; "
                                  "head_dim 128",
                                  1, 760, 380}),
-          "With all pairs together a key like the query begins to score below a random one at " +
-              below[0] + " tokens with base 10k, at " + below[1] + " with base 500k and at " +
-              below[2] + " under Llama 3.1's rule. " + caption +
-              ". A pair that p-RoPE stops keeps all of it."};
+          "| first distance at which a key like the query scores below a random key | " + below +
+              "| cosine of the slowest pair's angle at the trained length | " + keeps +
+              "| first distance at which that cosine is below 0 | " + turns,
+          "include/posenc/analysis/HOW_FAR.md"};
 }
 
 // Of the slowest pairs, each with the same budget.
@@ -134,10 +133,8 @@ figure slack() {
                             "by the pairs that a head uses, from the slowest; at any distance; "
                             "head_dim 128",
                             1, 760, 380}),
-          "A head on the slowest 16 of 64 pairs lets a key move by " + of_16(0) +
-              " tokens (base 500k: " + of_16(1) + "; Llama 3.1: " + of_16(2) +
-              ") before a score can change by a tenth; one on all pairs by " + of_all(0) + " (" +
-              of_all(1) + "; " + of_all(2) + "). The distance is not in the formula."};
+          "| the slowest 16 of 64 pairs | " + of_16(0) + " | " + of_16(1) + " | " + of_16(2) +
+              " | | all pairs | " + of_all(0) + " | " + of_all(1) + " | " + of_all(2) + " |"};
 }
 
 // Su et al. 2021, 3.4.3, whose figure shows the bound alone.
@@ -159,11 +156,12 @@ figure bound_and_curve() {
       "roformer_bound.svg",
       charts::svg({c}, {"RoFormer's bound is no proof of decay",
                         "Su et al. 2021, 3.4.3; head_dim 128, base 10,000", 1, 760, 340}),
-      "RoFormer's bound is " + charts::compact(c.curves[0].y[0]) + " times the score at 0 and " +
+      "It is " + charts::compact(c.curves[0].y[0]) +
+          " times the score of all ones at distance 0, and " +
           charts::compact(c.curves[0].y[100] / c.curves[1].y[100]) +
-          " times that at 100, and rises as the score does (first at " +
-          std::to_string(rises(c.curves[0].y)) + " and " + std::to_string(rises(c.curves[1].y)) +
-          "). It holds for every query and key, and of independent ones no score decays."};
+          " times at distance 100. The score rises again, first at distance " +
+          std::to_string(rises(c.curves[1].y)) + ", and so does the bound, first at " +
+          std::to_string(rises(c.curves[0].y)) + "."};
 }
 
 // Keys of an instruction correlate with the query, those of the rest are independent of it.
@@ -220,11 +218,12 @@ figure squeezed_prompt() {
                             "50 equal keys far before a query that correlates with them; mean of "
                             "64 Gaussian draws",
                             1, 760, 340}),
-          "In place, tokens of one instruction that say the same get from " + percent(low) +
-              " to " + percent(high) +
-              " of the weight each; squeezed to position 0 by `remapped`, each gets " +
+          "The tokens of an instruction that say the same get different weights, from " +
+              percent(low) + " to " + percent(high) +
+              " each. If `remapped` moves them all to position 0, each gets " +
               percent(at_start[0]) + ", and their order is lost. Together they get " +
-              percent(sum(in_place)) + " and " + percent(sum(at_start)) + "."};
+              percent(sum(in_place)) + " in place, and " + percent(sum(at_start)) +
+              " at position 0."};
 }
 
 // So many whole numbers of [first, last), spread by the golden ratio: at equal steps fast pairs
@@ -307,18 +306,18 @@ figure inversions() {
         {.name = "chance", .x = {64, 1'048'576}, .y = {0.5, 0.5}, .colour = 6, .dashed = true});
     c->y_range = {0, 0.62};
   }
+  auto const row = [&](std::string const& what, std::size_t i) {
+    return "| pairs of " + what + " tokens | " + at[i] + " | " + at[i + 2] + " | " + at[i + 4] +
+           " | " + at[i + 6] + " | ";
+  };
   return {"inversions.svg",
           charts::svg({positions, words},
                       {"Long contexts lose the order of places, and of tokens",
                        "Du et al. 2026, with a query of the same norm in each pair; head_dim 128"}),
-          "At 4,096 tokens " + at[0] + ", " + at[2] + " and " + at[4] +
-              " of pairs of places are inverted with bases of 10k, 500k and 10M, and " + at[8] +
-              ", " + at[10] + " and " + at[12] + " of pairs of keys; at 65,536 it is " + at[1] +
-              ", " + at[3] + " and " + at[5] + ", and " + at[9] + ", " + at[11] + " and " + at[13] +
-              ". p-RoPE, with p = 0.75, leaves places to chance (" + at[6] +
-              " at 4,096) and keeps keys at " + at[15] + ". In bfloat16, " +
-              percent(position_aliasing(rules[1].f, 4096)) +
-              " of the first 4,096 distances score what another does (base 500k)."};
+          row("places, 4,096", 0) + row("keys, 4,096", 8) + row("places, 65,536", 1) +
+              row("keys, 65,536", 9) +
+              " In bfloat16, " + percent(position_aliasing(rules[1].f, 4096)) +
+              " of the first 4,096 distances have the same score as another distance (base 500k)."};
 }
 
 // Length of the mean of R_t x over t < n, of an x with the same norm in each pair, of its own
@@ -355,11 +354,11 @@ figure frayed() {
                             "length of the mean of one key rotated to each of so many positions; "
                             "head_dim 128",
                             1, 760, 360}),
-          "Over 4,096 tokens a cluster of keys keeps " + at[0] +
-              " of its centre with base 10k and " + at[2] + " with base 500k, over 65,536 " +
-              at[1] + " and " + at[3] +
-              ". With p-RoPE it never keeps less than the pairs that stand still, " + at[5] +
-              " (p = 0.75) and " + at[7] + " (p = 0.25)."};
+          "| 4,096 tokens | " + at[0] + " | " + at[2] + " | | 65,536 tokens | " + at[1] + " | " +
+              at[3] +
+              " |  A larger base delays the loss. Pairs that do not rotate prevent it: with p-RoPE "
+              "at least " +
+              at[5] + " is left for p = 0.75, and " + at[7] + " for p = 0.25."};
 }
 
 // DroPE [Gelberg et al. 2025] drops all rotation after training.
@@ -416,15 +415,15 @@ figure slow_pairs() {
       charts::svg({meaning, moved},
                   {"YaRN keeps slow pairs slow, and changes the middle ones",
                    "base 500k, trained to 8,192 tokens; head_dim 128", 2, 430, 300}),
-      "In the trained context " + at(0, 1) +
-          " pairs keep 0.9 of a score at any distance. In 16 times as much RoPE leaves " +
-          at(0, longest) + ", YaRN " + at(1, longest) + ", p-RoPE (p = 0.75) " + at(2, longest) +
-          " and DroPE all " + at(3, longest) + ". Beside its factor of " +
+      "In the trained context, " + at(0, 1) +
+          " pairs of RoPE keep 0.9 of a score at any distance. In a context 16 times as long, these "
+          "pairs keep it:  | RoPE | YaRN by 16 | p-RoPE, p = 0.75 | DroPE | |---|---|---|---| | " +
+          at(0, longest) + " pairs | " + at(1, longest) + " pairs | " + at(2, longest) +
+          " pairs | all " + at(3, longest) + " pairs |  YaRN by 16 multiplies every score by " +
           charts::compact(factor * factor, 3) +
-          " on every score, YaRN by 16 changes within the trained context those of the pairs that "
-          "it keeps by at most " +
-          charts::compact(of_16[first], 2) + ", and of pair " +
-          std::to_string(worst - of_16.begin()) + ", which turns " +
+          ". Apart from that, it changes scores within the trained context: those of its " +
+          at(1, longest) + " pairs by at most " + charts::compact(of_16[first], 2) +
+          ", and the score of pair " + std::to_string(worst - of_16.begin()) + ", which turns " +
           charts::compact(turns(worst - of_16.begin()), 2) + " times there, by " +
           charts::compact(*worst, 2) + "."};
 }

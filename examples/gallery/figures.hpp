@@ -6,7 +6,8 @@
 
 struct figure {
   std::string file, svg;
-  std::string caption = {};  ///< with computed numbers; examples/README.md has it
+  std::string caption = {};  ///< with computed numbers, which the page has
+  std::string page = "examples/README.md";
 };
 
 /// Scores against distance, what positions cost a head.

@@ -52,12 +52,12 @@ std::string unfolded(std::string text) {
 }
 
 void run(options const& o) {
-  auto const page = std::filesystem::path(o.folder) / ".." / "README.md";
   for (auto const& make : {figures_of_scores, figures_of_frequencies, figures_of_distances,
                            figures_of_softmax, figures_of_heads, figures_of_layouts}) {
     for (auto const& made : make()) {
       auto const name = (std::filesystem::path(o.folder) / made.file).string();
       if (o.check) {
+        auto const page = std::filesystem::path(o.folder) / ".." / ".." / made.page;
         if (unfolded(text_of(page)).find(made.caption) == std::string::npos)
           throw std::runtime_error(page.string() + " must say of " + made.file + ": " +
                                    made.caption);

@@ -152,10 +152,10 @@ figure budgets() {
   for (std::size_t const length : {512u, 8192u, 65'536u}) {
     auto const budget = posenc::positional_budget(f, length, 0.99);
     if (length == 8192)
-      caption = "To give one token a weight of 0.99 among 8192 takes a score of " +
+      caption = "A head that gives one token of 8192 a weight of 0.99 needs a score of " +
                 charts::compact(budget.by_pairs.front().score.value() / 1e9) +
-                " billion with one pair and " + charts::compact(budget.score) + " with " +
-                std::to_string(budget.cheapest);
+                " billion if it uses the fastest pair, and of " + charts::compact(budget.score) +
+                " if it uses the " + std::to_string(budget.cheapest) + " fastest pairs";
     charts::series s{.name = std::to_string(length) + " tokens"};
     for (auto const& pairs : budget.by_pairs)
       s.x.push_back(static_cast<double>(pairs.pairs)), s.y.push_back(pairs.score.value_or(NAN));

@@ -46,11 +46,11 @@ figure adapting() {
   auto const off_at = [&](double spread) {
     return std::to_string(switches_off(rule, spread).value_or(0));
   };
-  auto const caption = "The published polynomial sharpens rows of an entropy between " +
+  auto const caption = "The published polynomial sharpens only rows whose entropy is between " +
                        charts::compact(below) + " and " + charts::compact(above.value()) +
-                       " nats and no others. Rows of equal scores are left alone from " +
-                       off_at(0) + " keys on, those of Gemma 2B's spread from " + off_at(gemma) +
-                       ".";
+                       " nats. So it does not sharpen a row of equal scores from " + off_at(0) +
+                       " keys on, nor a row with the spread of Gemma 2B's from " + off_at(gemma) +
+                       " keys on.";
   for (double const spread : {0.0, 3.0, gemma, 10.0}) {
     auto const row = rows.curves.size();
     rows.curves.push_back(curve("", keys, [&](double n) {

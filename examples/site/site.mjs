@@ -17,10 +17,10 @@ const read = file => readFileSync(file, 'utf8');
 const filled = (text, values) => text.replace(/@([A-Z]+)@/g, (whole, name) => values[name] ?? whole);
 
 const pages = [
-  { file: 'explorer.html', name: 'Explorer', says: 'Choose a language model, or two: how the scores and weights of its heads change with distance.' },
-  { file: 'beliefs.html', name: 'Beliefs', of: 'examples/beliefs/README.md', says: 'What is often said of RoPE, and what is so: each belief with numbers that a program computes.' },
+  { file: 'explorer.html', name: 'Explorer', says: 'Choose a language model, or two, and see how the scores and weights of its heads change with distance.' },
+  { file: 'beliefs.html', name: 'Beliefs', of: 'examples/beliefs/README.md', says: 'Beliefs about RoPE, each tested with numbers that a program computes.' },
   { file: 'first-principles.html', name: 'First principles', of: 'examples/README.md', section: 'principles', says: 'From attention without positions to RoPE, step by step, with a measured reason for each step.' },
-  { file: 'gallery.html', name: 'Gallery', of: 'examples/README.md', section: 'Gallery', says: 'Figures on how attention sees position, with a thought each.' },
+  { file: 'gallery.html', name: 'Gallery', of: 'examples/README.md', section: 'Gallery', says: 'Figures show how attention sees position.' },
 ];
 // Settings of the explorer for the beliefs that it shows, each found by a word of its title.
 const shows = [
@@ -157,7 +157,7 @@ const told = [['bloom-176b', 'BLOOM', 'ALiBi'], ['gemma-3-27b', 'Gemma 3 27B', '
   ['qwen3-8b', 'Qwen 3 8B', 'RoPE'], ['llama-4-scout', 'Llama 4 Scout', 'chunks, NoPE'], ['gemma-4-31b', 'Gemma 4 31B', 'p-RoPE'], ['t5-small', 'T5', 'buckets']].filter(([model]) => models.includes(model));
 const [width, height] = chartOf(both).match(/ width='(\d+)' height='(\d+)'/).slice(1);
 const title = 'How far back does a language model see?';
-write('index.html', `${title} posenc`, 'Positional encodings of 65 language models, RoPE, ALiBi and others: what distance does to the scores of their heads.'.replace('65', models.length), filled(front, {
+write('index.html', `${title} posenc`, `RoPE, ALiBi and other positional encodings of ${models.length} language models: how the scores of their heads change with distance.`, filled(front, {
   REACH: names.map((name, i) => `<span><b>${reached[i]} tokens</b> ${name}</span>`).join('\n'), FIRST: `model=${first[0]}&amp;with=${first[1]}`, WIDTH: width, HEIGHT: height,
   SHOWN: told.map(([model, name, kind]) => `<li><a href="explorer.html#model=${model}">${name}: ${kind}</a></li>`).join('\n'),
   LIBRARY: address ? `<a href="${address}">posenc</a>` : 'posenc', CODE: address ? ` The <a href="${address}">code</a> has the MIT licence.` : ' It has the MIT licence.',

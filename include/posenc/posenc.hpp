@@ -1,7 +1,8 @@
 // posenc: positional encodings of transformers. This is the table of contents: include what you
 // need, or all of it. Five doors come first, each with its target of CMake and its page; the rest
-// stands behind them, room by room. A header includes only headers of its own floor and of floors
-// before it (.github/CONTRIBUTING.md). A folder detail/, and simd/, is inside: do not include it.
+// stands behind them, room by room. A header includes only headers of its room and of rooms on
+// lower floors (.github/CONTRIBUTING.md). A folder detail/, and simd/, is inside: do not
+// include it.
 #pragma once
 // clang-format off
 

@@ -1,6 +1,7 @@
 # The C library by a compiler's command line: the Makefile of examples/engine/README.md, whose program prints what the page says
-# and has the lines that the page shows; and a second set beside it, from files that include a header. Run with cmake -P and:
-# SOURCE; ROOM; CXX, CC; XSIMD, the folder of its headers, or nothing; PROCESSOR.
+# and has the lines that the page shows; the commands of the first page, for its program in C; and the Makefile of
+# cmake/kernels/README.md, which builds several sets. Run with cmake -P and: SOURCE; ROOM; CXX, CC; XSIMD, the folder of its
+# headers, or nothing; PROCESSOR.
 cmake_policy(VERSION 3.25)
 function(run)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${ROOM}" OUTPUT_VARIABLE output ERROR_VARIABLE error RESULT_VARIABLE result)
@@ -50,17 +51,35 @@ run(${c} library.o set.o -lstdc++ -lm -o one_set)
 run(./one_set)
 message(STATUS "the page's Makefile: ${output}")
 
+# The first page: its first command compiles these objects, its second command the program.
+file(READ "${SOURCE}/README.md" page)
+if(NOT page MATCHES "```c\n([^`]*)```\n+```\n([^`]*)```[^`]*`quick.c`[^`]*```sh\n[^\n]*-c cmake/kernels/[*].cpp\n([^`]*)```")
+  message(FATAL_ERROR "README.md must have a program in C, what it prints, and the commands that compile it")
+endif()
+set(prints "${CMAKE_MATCH_2}")
+set(command "${CMAKE_MATCH_3}")
+file(WRITE "${ROOM}/quick.c" "${CMAKE_MATCH_1}")
+file(CREATE_LINK "${SOURCE}/include" "${ROOM}/include" SYMBOLIC)
+run(sh -e -c "${command}")
+if(NOT output STREQUAL prints)
+  message(FATAL_ERROR "README.md must show what its program in C prints:\n${output}instead of\n${prints}")
+endif()
+
+# Several sets. base is there already.
 if(PROCESSOR MATCHES "^(x86_64|AMD64)$")
-  file(WRITE "${ROOM}/library.cpp" "#include \"posenc/c/library.hpp\"\n")
-  file(WRITE "${ROOM}/v3.cpp" "#include \"posenc/c/instruction_set.hpp\"\n")
-  set(cxx "${CXX}" -std=c++20 ${flags} -ffp-contract=off "-I${SOURCE}/include")
-  run(${cxx} -DPOSENC_KERNELS_V3 -c library.cpp -o library_of_two.o)
-  run(${cxx} -DPOSENC_KERNELS_SET=v3 -march=x86-64-v3 -c v3.cpp -o v3.o)
-  run(${c} library_of_two.o set.o v3.o -lstdc++ -lm -o two_sets)
-  run("${CMAKE_COMMAND}" -E env POSENC_INSTRUCTION_SET=base ./two_sets)
-  if(NOT output MATCHES "on base\n$")
-    message(FATAL_ERROR "two sets, of which base must run, got: ${output}")
+  file(READ "${SOURCE}/cmake/kernels/README.md" page)
+  if(NOT page MATCHES "```make\n([^`]*)```")
+    message(FATAL_ERROR "cmake/kernels/README.md must have a Makefile")
   endif()
-  run("${CMAKE_COMMAND}" -E env --unset=POSENC_INSTRUCTION_SET ./two_sets)
-  message(STATUS "two sets: ${output}")
+  file(WRITE "${ROOM}/sets.make" "${CMAKE_MATCH_1}")
+  file(COPY_FILE "${ROOM}/set.o" "${ROOM}/base.o")
+  file(REMOVE "${ROOM}/library.o")
+  run(make -j2 -f sets.make "POSENC=${SOURCE}" "CXX=${CXX}" "CXXFLAGS=${in_make}")
+  run(${c} -L. -lposenc -lstdc++ -lm -o sets)
+  run("${CMAKE_COMMAND}" -E env POSENC_INSTRUCTION_SET=base ./sets)
+  if(NOT output MATCHES "on base\n$")
+    message(FATAL_ERROR "three sets, of which base must run, got: ${output}")
+  endif()
+  run("${CMAKE_COMMAND}" -E env --unset=POSENC_INSTRUCTION_SET ./sets)
+  message(STATUS "three sets: ${output}")
 endif()

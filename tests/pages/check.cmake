@@ -5,8 +5,8 @@
 # - lines end before column 101, but for rows of tables;
 # - numbers below 1 begin with their zero;
 # - the page of simd/ has every function that a header asks an instruction set for, and who defines it;
-# - sentences are read once, as far as a grep can see (english.awk): those of pages, of comments over public names, of errors
-#   and of what posenc.py says;
+# - sentences are read once, as far as a grep can see (english.awk): in pages, in comments of headers, in errors and in
+#   posenc.py;
 # - the first page names the packages that .ci/debian installs;
 # - bench/llama-cpp.svg draws what the table of bench/RESULTS.md says, and the first page has its ratios;
 # - the changelog begins with the version of posenc/version.hpp, and vcpkg.json has it.

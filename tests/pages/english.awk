@@ -1,6 +1,6 @@
 # What a grep can see of English that is read twice: pronouns without their noun ("those that", "the same of", "of its own"),
 # and sentences that begin with Of, Where, What or Without and do not ask. Prints FILE:LINE: what, for each. Reads the prose
-# of *.md, the comments /// and /** over names of *.hpp and *.h, and the text of strings of *.hpp, *.cpp and *.py.
+# of *.md, the comments // and /// and /** of *.hpp and *.h, and the text of strings of *.hpp, *.cpp and *.py.
 function wrong(line, what) { print NAME ":" line ": " what }
 
 # One paragraph, or one cell of a table, that began at `from`.
@@ -31,7 +31,6 @@ function flush() {
   paragraph = ""
 }
 function add(text) {
-  if (NAME ~ /\/detail\//) return  # only strings are read there
   if (paragraph == "") began = FNR
   paragraph = paragraph (paragraph == "" ? "" : " ") text
 }
@@ -58,8 +57,8 @@ NAME ~ /\.md$/ {
 }
 {
   line = $0
-  if (line ~ /^ *\/\/\/([^<]|$)/) {
-    sub(/^ *\/\/\/ ?/, "", line)
+  if (line ~ /^ *\/\/(\/[^<]|[^\/]|\/?$)/) {
+    sub(/^ *\/\/\/? ?/, "", line)
     if (line ~ /^ *$/ || line ~ /^   /) flush()
     else { if (line ~ /^ *- /) flush(); add(line) }
     next
@@ -79,7 +78,7 @@ NAME ~ /\.md$/ {
     rest = substr(line, RSTART + RLENGTH)
     line = substr(line, 1, RSTART - 1)
     sub(/ *\*\/.*/, "", rest)
-    if (NAME !~ /\/detail\//) judge(rest, FNR)
+    judge(rest, FNR)
   }
   if (line ~ /^ *(\/\/|#|\*)/) next
   while (match(line, /"([^"\\]|\\.)*"/)) {

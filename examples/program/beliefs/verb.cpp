@@ -266,7 +266,7 @@ std::vector<belief> of_contexts() {
            centre(llama_2(), 65'536) + ". With p-RoPE and p = 0.75 it keeps " +
            centre(p_rope, 65'536) +
            ", the part that does not rotate. Sinks need that centre [Wertheimer 2026, arXiv "
-           "2603.18017] ([figure](../README.md#frayed-clusters))."},
+           "2603.18017] ([figure](../README.md#clusters-of-keys-under-rotation))."},
       {"YaRN squeezes the pairs that carry meaning",
        "It hardly does. With base 500,000, trained to 8,192 tokens, " +
            whole(robust(large, trained)) +

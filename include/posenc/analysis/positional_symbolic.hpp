@@ -105,7 +105,7 @@ std::vector<positional_symbolic_score> positional_symbolic(
   auto const pairs = given.keys * (given.keys - (given.keys > 0)) / 2,
              exchanges = std::min(pairs, settings.exchanges);
   for (std::size_t e = 0, i = 0, j = 0, at = 0; e < exchanges; ++e) {
-    // Of each of as many parts of all pairs the last: j counts, and i where j is at its end.
+    // The last pair of each of `exchanges` parts: j counts, and i counts when j is at its end.
     for (auto const next = (e + 1) * pairs / exchanges; at < next; ++at)
       if (++j == given.keys) ++i, j = i + 1;
     place(i, j), place(j, i);

@@ -1,4 +1,4 @@
-// What frequencies alone say about attention at a distance.
+// The effect of frequencies on attention at a distance.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What each pair of a query and a key contributes to their score.
+// The share of each pair in the score of a query and a key.
 #pragma once
 
 #include <cmath>

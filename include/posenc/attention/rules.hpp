@@ -1,4 +1,4 @@
-// What attention is asked, as one value: plain data, which a program fills in as it runs.
+// The rules of attention as one value: plain data, which a program fills in as it runs.
 #pragma once
 
 #include <algorithm>
@@ -257,7 +257,7 @@ struct attention_rules {
  private:
   // By bits: under -ffast-math, NaN may compare equal to 0.
   static bool is_given(double x) noexcept { return detail::bit_cast<std::uint64_t>(x) != 0; }
-  // What an error begins with: "function: name". (By hand: instruction sets share no function, and
+  // The beginning of an error: "function: name". (By hand: instruction sets share no function, and
   // nothing is allocated.)
   class part {
    public:

@@ -1,5 +1,5 @@
 // The kernels of one instruction set, POSENC_KERNELS_SET (base unless said), for the functions of
-// posenc.h: a file of its own includes this, and is compiled for what the set needs. See
+// posenc.h: a separate file includes this, and is compiled for the CPUs of the set. See
 // library.hpp.
 #pragma once
 
@@ -91,7 +91,8 @@ inline constexpr step_function* of_set_step = step;
 inline constexpr hadamard_function* of_set_hadamard = hadamard;
 #endif
 
-// What changes type or layout is fused, with a factor of 1: the same bits, and half the code.
+// A rotation that changes type or layout is fused, with a factor of 1: the same bits, and half the
+// code.
 template <std::size_t Index>
 constexpr rotate_function* function_at() noexcept {
   constexpr bool fused = Index % 2 == 1;
@@ -117,7 +118,7 @@ inline constexpr auto functions = []<std::size_t... I>(std::index_sequence<I...>
 }
 (std::make_index_sequence<types * types * layouts * layouts * 2>{});
 
-// The same of one token, without what a check says and checks again.
+// Rotates one token, after the checks, which it does not repeat.
 template <class T, class Layout>
 void rotate_one_token(one_token_plan const& plan) noexcept {
   heads_in_memory<T, T, false> some;

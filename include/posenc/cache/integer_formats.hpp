@@ -1,7 +1,8 @@
 // Formats of 8-bit integers, byte for byte as engines store them.
 //
 // In every format, a head or group becomes NaN as a whole if one of its numbers is not finite, or
-// their range, unless the format says otherwise. What an engine makes of it depends on the CPU.
+// their range, unless the format says otherwise. An engine's result for such a head depends on the
+// CPU.
 #pragma once
 
 #include <cstddef>

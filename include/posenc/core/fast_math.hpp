@@ -1,4 +1,4 @@
-// What holds under -ffast-math.
+// Functions that hold under -ffast-math.
 #pragma once
 
 #include <concepts>

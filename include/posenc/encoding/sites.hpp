@@ -1,4 +1,4 @@
-// Where a positional encoding acts: the four sites of attention. Read this first.
+// The four sites of attention where a positional encoding acts. Read this first.
 //
 //   x_t --(1) + p_t--> W_q, W_k --(2) R_t--> <q_t, k_s> --(3) + b(t, s)--> mask
 //                                                       --(4) * beta, sink--> softmax --> weights
@@ -26,8 +26,8 @@ namespace posenc { inline namespace POSENC_TARGET {
 
 // clang-format off
 
-// What attention asks of an encoding every day. A type with one of these is an encoding; others are
-// not asked.
+// Attention asks an encoding for these functions every day. A type with one of them is an encoding;
+// it is not asked for the others.
 
 /// (1) Adds p_t to the embeddings x, [tokens][1][dim]; several heads get the same p_t each.
 ///
@@ -101,7 +101,7 @@ concept adjusts_each_score =
     adds_bias<E> ||
     (acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_pointwise>::value);
 
-// What is known only as the program runs: of attention_rules, which says all of these.
+// Facts that are known only when the program runs: attention_rules says all of these.
 
 /// (4) Acts on softmax only where e.changes_temperature() says so. If it says no, attention
 /// computes rows in parts and does not ask for beta.
@@ -170,7 +170,7 @@ template <class E>
 concept pulls_back_scores =
     acts_on_scores<E> && detail::pulls_back_row<E, float> && detail::pulls_back_row<E, double>;
 
-// What is an encoding at all.
+// The concept of an encoding.
 
 namespace detail {
 

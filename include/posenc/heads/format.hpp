@@ -1,4 +1,4 @@
-// What a format of heads is.
+// Formats of heads: the functions that a format has.
 #pragma once
 
 #include <concepts>

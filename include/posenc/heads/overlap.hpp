@@ -1,4 +1,4 @@
-// Where heads are in memory, and whether heads of two views share a byte.
+// The memory of heads, and whether heads of two views share a byte.
 #pragma once
 
 #include <algorithm>

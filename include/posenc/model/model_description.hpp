@@ -189,7 +189,7 @@ struct model_description {
   /// Remarks for users of these settings, one sentence each.
   std::vector<std::string> notes = {};
 
-  // The same for programs. Of a GGUF file `read` has the keys about positions alone.
+  // The same for programs. If the file is GGUF, `read` has only the keys about positions.
   std::vector<model_setting> read = {};     ///< keys that are given and used
   std::vector<model_setting> assumed = {};  ///< keys that are absent, and the default of each
   /// Keys about positions, the scale of scores or the mask that are given and not used.

@@ -1,4 +1,4 @@
-// Where the two dims of a pair are within a rotary block.
+// Layouts: the places of the two dims of a pair within a rotary block.
 #pragma once
 
 #include <concepts>

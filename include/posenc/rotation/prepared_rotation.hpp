@@ -1,4 +1,4 @@
-// What an encoding of queries and keys prepares that rotates them by rows.
+// The prepared form of an encoding that rotates queries and keys by rows.
 #pragma once
 
 #include <concepts>

@@ -39,8 +39,8 @@ template <class Lanes>
 POSENC_ALWAYS_INLINE constexpr cos_sin_numbers<typename Lanes::number> cos_sin_from_axis(
     typename Lanes::bits const& angle) noexcept {
   using number = typename Lanes::number;
-  // Without its two highest bits, which count quadrants, a phase is the angle from the nearest
-  // axis: at most 1/8 of a turn.
+  // The two highest bits count quadrants. The other bits are the angle from the nearest axis: at
+  // most 1/8 of a turn.
   auto const x = Lanes::signed_number(angle << 2) * number(6.283185307179586 * 0x1p-66), z = x * x;
   // Polynomials in z = x^2 from the Remez algorithm, for |x| <= pi / 4. With these coefficients,
   // the cosine is within 6.6e-17, and the sine within 4.6e-18.

@@ -86,7 +86,7 @@ class cope {
                     " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(),
                     " and ", d_query.size());
     query_products query{*this, detail::doubles_of(before.query)};
-    // Of each position, nearest first; of <q, e[p]>.
+    // Sums for each position, nearest first, and for <q, e[p]>.
     std::vector<double> d_positions, d_products(positions());
     for (keys_by_position<T const> keys(before); keys.next();) {
       double d_bias = 0;
@@ -98,7 +98,7 @@ class cope {
       d_products[at.floor] += scale_ * d_bias * (1 - at.above);
       d_products[at.ceil] += scale_ * d_bias * at.above;
     }
-    // A gate counts for the keys of its own position and for all farther ones.
+    // A gate counts for the keys of its position and for all farther ones.
     std::partial_sum(d_positions.rbegin(), d_positions.rend(), d_positions.rbegin());
     auto d_gate = d_positions.begin();
     for (keys_by_position<T const> keys(before); keys.next(); ++d_gate) {
@@ -194,7 +194,7 @@ class cope {
       return detail::multiply_add(at.above, at_ceil - at_floor, at_floor);
     }
 
-    // Of neighbouring positions, each summed alike however many there are.
+    // Products of neighbouring positions, each summed alike however many there are.
     template <std::size_t Count>
     std::array<double, Count> product(std::size_t position) const noexcept {
       using registers = detail::lanes<double>;

@@ -142,7 +142,7 @@ class forget_gates {
     return key <= query || is_bidirectional();
   }
 
-  // Of the gates after the one position and up to the other; 0 where no gate is asked.
+  // The sum of the gates after one position and up to the other; 0 if no gate is asked.
   double between(std::size_t head, std::int64_t query, std::int64_t key) const noexcept {
     if (key == query || !has_gates_for(query, key)) return 0;
     auto const* const sums = (key < query ? sums_ : later_sums_).data() + head * tokens_;

@@ -1,4 +1,4 @@
-// What xsimd lacks for 64-bit ARM: the CPU's own instructions.
+// Functions that xsimd lacks for 64-bit ARM, by the CPU's instructions.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What xsimd lacks on x86: the CPU's own instructions, one overload for each width of register.
+// Functions that xsimd lacks on x86, by the CPU's instructions: an overload for each width.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ inline __m128d fused(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmad
 #endif
 
 // Loads of floats as doubles; stores of doubles as floats, rounded once; x0 x1 x2 x3 ... -> x1 x0
-// x3 x2 ..., for which xsimd takes a register more. Of doubles too: clang would take them for
-// floats.
+// x3 x2 ..., for which xsimd takes a register more. Doubles have overloads too: clang would take
+// them for floats.
 #if defined(__AVX512F__)
 inline void load_floats(float const* from, __m512d& x) noexcept {
   x = _mm512_cvtps_pd(_mm256_loadu_ps(from));
@@ -208,7 +208,7 @@ inline void load_here([[maybe_unused]] __m512i& words) noexcept {
   asm volatile("" : "+v"(words));
 #endif
 }
-// The CPU rounds to bfloat16 but flushes subnormal results to zero. Where a rounded word is zero or
+// The CPU rounds to bfloat16 but flushes subnormal results to zero. If a rounded word is zero or
 // subnormal, its number is rounded in integers.
 inline __mmask32 tiny(__m512i words) noexcept {
   auto const exponent = _mm512_set1_epi16(0x7f80);

@@ -1,4 +1,4 @@
-// Eigen, whose code clang and g++ 12 warn of, and g++ of its own AVX-512 headers within it.
+// Eigen: clang and g++ 12 warn about its code, and g++ about the AVX-512 headers within it.
 #pragma once
 
 #pragma GCC diagnostic push

@@ -9,7 +9,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// Of values alone: workers may have copies of an array.
+/// A hash of values, not of addresses: workers may have copies of an array.
 class argument_hash {
  public:
   void add(std::uint64_t x) noexcept {

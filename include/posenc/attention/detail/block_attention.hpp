@@ -171,7 +171,7 @@ class block_attention {
     }
   }
 
-  /// What the keys give to the rows of block i.
+  /// Adds the outputs of the keys to the rows of block i.
   void add_outputs(std::size_t i) {
     finish_outputs(memory_.outputs, scores_.data(), values(), scores_.shape(), memory_.shares);
     auto const rows = memory_.rows.from(i * rows_of_block());

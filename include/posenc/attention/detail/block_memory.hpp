@@ -1,4 +1,4 @@
-// What a worker computes a block in, cut from memory of the caller's.
+// The memory in which a worker computes a block, cut from memory of the caller.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct block_sizes {
       keys;             ///< that are encoded at a time
 };
 
-/// What blocks are computed in.
+/// The memory in which blocks are computed.
 template <std::floating_point T, class Encoding>
 struct score_memory {
   T *queries, *scores;
@@ -53,7 +53,7 @@ struct score_memory {
   }
 };
 
-/// What one worker computes in.
+/// The memory in which one worker computes.
 template <std::floating_point T>
 struct block_memory {
   T *keys, *values, *exponentials, *outputs;  ///< outputs: of a part

@@ -78,7 +78,7 @@ class checked_call {
                      std::move(options.query_positions), std::move(options.key_positions), nullptr,
                      keeps_rows, nullptr) {}
 
-  /// Where results go.
+  /// Sets where results go.
   void write_to(O const& outputs, attention_records<number> const& records) noexcept {
     outputs_ = outputs, records_ = records;
   }
@@ -94,8 +94,8 @@ class checked_call {
     return step_ == nullptr ? *own_step_ : *step_;
   }
   std::size_t rows() const noexcept { return given_.queries * given_.heads; }
-  /// Of all that workers which share the call must have alike: shapes, scale, mask, positions, what
-  /// is recorded, and the encoding's numbers where it has a hash. Addresses may differ.
+  /// A hash of all that workers of one call must have alike: shapes, scale, mask, positions, what
+  /// is recorded, and the encoding's numbers if it has a hash. Addresses may differ.
   std::uint64_t hash() const noexcept {
     argument_hash all;
     for (auto const n : {given_.queries, given_.keys, given_.heads, given_.kv_heads,
@@ -112,7 +112,7 @@ class checked_call {
     if constexpr (posenc::has_hash<Encoding>) all.add(encoding_.hash());
     return all.value();
   }
-  /// Of how many ranges rows are kept until all are done.
+  /// The number of ranges whose rows are kept until all are done.
   std::size_t ranges_kept() const noexcept { return work_.ranges > 1 ? work_.ranges : 0; }
   missing_tokens missing() const noexcept {
     if (!has_gaps_) return {};

@@ -1,4 +1,4 @@
-// What attention reads keys and values of, and copies of them in the type that it computes with.
+// Keys and values as attention reads them, and copies in the type with which it computes.
 #pragma once
 
 #include <concepts>
@@ -52,8 +52,7 @@ heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
   return copied(numbers.data(), x);
 }
 
-/// What is computed with, T, of heads that are not changed: themselves if they are stored so, with
-/// strides; else copies.
+/// Heads of T, to compute with: the heads themselves if they are T at strides, otherwise copies.
 template <class T, class Heads>
 heads_view<T const> as_computed(T* numbers, Heads const& x) {
   if constexpr (std::convertible_to<Heads, heads_view<T const>>) {

@@ -49,7 +49,7 @@ inline distance_range distances_of(position_list const& queries, position_list c
   return count <= 4 * (queries.size() + keys.size()) ? range : distance_range();
 }
 
-/// What an encoding does at site 3 of a step. A bias by distance is looked up: the same bits as the
+/// Applies an encoding at site 3 of a step. A bias by distance is looked up: the same bits as the
 /// rule, up to a product that the compiler fuses.
 template <class E>
 class step_scores {

@@ -16,7 +16,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// What heads that are read are stored as: numbers, or a format.
+/// The format of heads that are read: a number type, or a struct.
 template <class Heads>
 using element_of = typename Heads::format_type;
 
@@ -35,7 +35,7 @@ std::size_t most_rows_in_place(Heads const& heads) noexcept {
   return most;
 }
 
-/// What the products of few rows are computed in.
+/// The memory in which the products of few rows are computed.
 template <std::floating_point T>
 struct few_memory {
   T *queries = nullptr, *tiles = nullptr, *sums = nullptr;

@@ -43,7 +43,7 @@ struct mask_cell {
   static constexpr std::size_t together = 64;  ///< are looked at
   using some = std::array<bits, together>;
 
-  // Without a branch, of a known size: one pass of registers.
+  // No branch, and a known size: one pass of registers.
   static bool any(some const& cells, auto const& bits_of) noexcept {
     bits all = 0;
     for (auto const cell : cells) all = static_cast<bits>(all | bits_of(cell));

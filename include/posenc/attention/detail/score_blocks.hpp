@@ -59,7 +59,7 @@ class score_blocks {
     return encoded;
   }
 
-  /// Encodes the queries of block i of those that are computed together: `count` queries from
+  /// Encodes the queries of block i of the blocks that are computed together: `count` queries from
   /// `first` on, of `kv_heads` kv heads from `kv_head` on. q has all queries and heads.
   void encode(std::size_t i, auto const& q, std::size_t first, std::size_t count,
               std::size_t kv_head, std::size_t kv_heads) {
@@ -81,7 +81,7 @@ class score_blocks {
   bool see(std::size_t i, std::size_t first, std::size_t count, std::size_t kv_head,
            std::size_t kv_heads, token_range among) {
     block_ = i, first_ = first, kv_head_ = kv_head;
-    // Of all heads where workers take groups of them, so that bits do not depend on the groups.
+    // For all heads if workers take groups of them, so that bits do not depend on the groups.
     bool const in_groups = sizes_.keys == 0;
     auto const head = in_groups ? 0 : kv_head * given_.group,
                heads = in_groups ? given_.heads : kv_heads * given_.group;

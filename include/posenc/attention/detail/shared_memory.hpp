@@ -1,4 +1,4 @@
-// What the workers of some calls of attention share: the next piece of work, the outputs of ranges.
+// The memory that workers of attention share: the next piece of work, the outputs of ranges.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// What the workers of some calls share, and what is each worker's own.
+/// The memory that the workers of some calls share, and the memory of each worker.
 template <class Call>
 class shared_memory {
   using T = typename Call::number;
@@ -29,7 +29,7 @@ class shared_memory {
   /// Before any worker takes a piece.
   void begin() const noexcept { next_->store(0, std::memory_order_relaxed); }
 
-  /// Of what all workers must have alike.
+  /// A hash of all that workers must have alike.
   std::uint64_t hash_of_arguments() const noexcept {
     argument_hash all;
     all.add(std::uint64_t{workers_}), all.add(std::uint64_t{calls_.size()});

@@ -32,7 +32,7 @@ class tile_panels {
     // The last tile may read a register from any number of the last row on.
     numbers_ = memory.take<T>(panels_ * terms * tile_columns<T> + line);
   }
-  /// All tokens of a head, in memory of its own.
+  /// All tokens of a head, in memory that the panels own.
   explicit tile_panels(heads_view<T const> const& head) {
     scratch counted;
     tile_panels(counted, head.tokens(), head.head_dim(), true);
@@ -43,7 +43,7 @@ class tile_panels {
     begin(head, 0);
   }
 
-  /// Of the tokens from `first` on, which is a multiple of tile_terms and of tile_columns.
+  /// Takes tokens from `first` on, which is a multiple of tile_terms and of tile_columns.
   void begin(heads_view<T const> const& head, std::size_t first) {
     head_ = head, first_ = first;
     std::fill_n(done_, panels_, char{0});

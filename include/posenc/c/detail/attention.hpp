@@ -50,7 +50,7 @@ inline void attend(posenc1_attention const& a, std::size_t first, std::size_t la
   refuse_memory(function, "posenc1_attention_memory", of_set.bytes(&plan, 1, 1), a.memory_bytes);
 }
 
-/// What the workers of a call share beside the memory of the set's own.
+/// The memory that the workers of a call share, besides the memory of the set.
 struct shared_memory {
   worker_marks marks;
   attention_plan* plans;  ///< [workers][count]

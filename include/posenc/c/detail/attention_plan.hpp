@@ -65,7 +65,7 @@ inline bool has_codes(std::uint32_t format) noexcept {
          format == POSENC1_INT8_STATIC;
 }
 
-/// What the mask and the formats decide; all other rules are attention_rules'.
+/// Checks the mask and the formats; attention_rules checks all other rules.
 inline void check_what_is_seen(char const* function, posenc1_attention const& a) {
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
   auto const ahead = a.ahead == POSENC1_ALL_AHEAD ? 0 : a.ahead;

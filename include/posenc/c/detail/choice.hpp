@@ -33,7 +33,7 @@ inline bool has_f16c() noexcept {  // clang 14's __builtin_cpu_supports does not
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
 }
-// What posenc_add_kernels.cmake compiles the sets for.
+// The extensions for which posenc_add_kernels.cmake compiles the sets.
 inline bool runs_v3() noexcept {
   return POSENC_HAS("sse3") && POSENC_HAS("ssse3") && POSENC_HAS("sse4.1") &&
          POSENC_HAS("sse4.2") && POSENC_HAS("popcnt") && POSENC_HAS("avx") && POSENC_HAS("avx2") &&
@@ -49,7 +49,7 @@ inline bool runs_v4_bf16() noexcept { return runs_v4() && POSENC_HAS("avx512bf16
 #endif
 
 #if defined(POSENC_KERNELS_BF16)
-// What Linux says of an ARM CPU; its headers may be too old to name the bits.
+// Linux says what an ARM CPU has; its headers may be too old to name the bits.
 inline bool runs_bf16() noexcept {
   auto const has = getauxval(AT_HWCAP), has_too = getauxval(AT_HWCAP2);
   unsigned long const atomics = 1ul << 8, asimdrdm = 1ul << 12, bf16 = 1ul << 14;

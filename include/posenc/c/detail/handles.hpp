@@ -1,4 +1,4 @@
-// What the handles of the C API point to, and how errors leave it.
+// The objects behind the handles of the C API, and how errors leave it.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
 using namespace posenc_c;
 
-/// What has a status of its own.
+/// An error with another status than a wrong argument's.
 struct failure : std::runtime_error {
   posenc1_status status;
   failure(posenc1_status of, std::string const& sentence) : runtime_error(sentence), status(of) {}
@@ -49,7 +49,7 @@ inline frequency_list list_of(posenc1_frequencies const& f) noexcept {
   return list;
 }
 
-/// Of the positions that rows are made at.
+/// The number of axes of the positions at which rows are made.
 inline std::size_t axes_of(posenc1_frequencies const& f) noexcept {
   std::size_t axes = 1;
   for (auto const axis : f.axis_of_pair) axes = std::max(axes, axis + 1);

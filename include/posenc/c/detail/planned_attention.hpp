@@ -65,7 +65,7 @@ template <class Real>
 using call_of = attention_call<heads_to_read<Real>, heads_to_read<Real>, heads_to_read<Real>,
                                heads_to_write<Real>, attention_rules>;
 
-/// What a worker has of its own beside what posenc's attention does: the calls that plans say.
+/// The memory of a worker besides the memory of posenc's attention: the calls that plans name.
 template <class Real>
 class planned_calls {
   using call = call_of<Real>;
@@ -114,7 +114,7 @@ class planned_calls {
     planned_calls const places(plans, count, parts);
     rules_ = places.rules_, calls_ = places.calls_, sums_ = places.sums_;
   }
-  /// Of parts alone, which are one sequence.
+  /// True only for parts, which are one sequence.
   static bool has_sums_apart(attention_plan const& plan) noexcept {
     return plan.given->log_sum_exp != nullptr && plan.kv_heads * plan.group != plan.given->heads;
   }
@@ -126,7 +126,7 @@ class planned_calls {
       if (numbers == nullptr) return {};
       return {static_cast<Real*>(numbers) + at, heads * plan.query_tokens * a.tokens};
     };
-    // Where queries outnumber keys, attention asks for positions, which the bytes do not depend on.
+    // If queries outnumber keys, attention asks for positions, on which the bytes do not depend.
     bool const unknown = !sized && plan.query_tokens > a.tokens;
     std::unique_ptr<std::int64_t[]> const any(unknown ? new std::int64_t[plan.query_tokens]()
                                                       : nullptr);

@@ -18,7 +18,7 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {
 using namespace posenc_c;
 using c::with_format;
 
-/// Where some heads of a plan are, which outlives it.
+/// The place of some heads of a plan, which outlives it.
 struct planned_part {
   places const* at;
   std::size_t token = 0, head = 0;  ///< the first ones
@@ -35,7 +35,7 @@ class planned_address {
   std::size_t heads() const noexcept { return heads_; }
   std::size_t width() const noexcept { return width_; }
   std::ptrdiff_t head_stride() const noexcept { return strides().head; }
-  /// Of tokens in one page.
+  /// The strides of tokens in one page.
   heads_strides strides() const noexcept {
     constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(E));
     return {part_.at->token / size, part_.at->head / size};

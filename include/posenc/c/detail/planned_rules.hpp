@@ -124,8 +124,8 @@ inline mask mask_of(attention_plan const& plan) {
   return a.mask.data == nullptr ? seen : seen & mask::given(cells_of(a.mask, plan, false));
 }
 
-/// What a plan asks. sized: all of it; else what decides the number of bytes alone, and nothing
-/// that is pointed to.
+/// The rules of a plan. sized: all of them; else only the rules that decide the number of bytes,
+/// and nothing that is pointed to.
 inline attention_rules rules_of(attention_plan const& plan, bool sized) {
   auto const& a = *plan.given;
   auto const rule = static_cast<temperature_rule>(a.temperature.rule);

@@ -1,5 +1,5 @@
-// What the functions of posenc.h ask of an instruction set: plain data and functions of plain data,
-// which are the same types whatever a file is compiled for.
+// The questions of posenc.h's functions to an instruction set: plain data and functions of plain
+// data, which are the same types for whatever CPU a file is compiled.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ static_assert(std::string_view(POSENC_KERNELS_TEXT(POSENC_TARGET_CPU)) ==
 
 namespace posenc_c {
 
-/// Where heads are, checked. Strides are in bytes.
+/// The places of heads, checked. Strides are in bytes.
 struct places {
   char* data;
   std::ptrdiff_t page, token, head;
@@ -134,7 +134,7 @@ struct key_bias_settings {
   std::size_t kv_heads, heads, head_dim, first_dim, layout, hadamard;
 };
 
-/// What a set has for attention. Plans are all of doubles, or none is.
+/// The functions of a set for attention. Plans are all of doubles, or none is.
 struct attention_functions {
   /// The bytes of all workers. Reads nothing that plans point to but what is given.
   std::size_t (*bytes)(attention_plan const* plans, std::size_t count, std::size_t workers);
@@ -205,8 +205,8 @@ struct instruction_set {
                      bool fractional, std::size_t tokens, bool doubles, void* memory) noexcept;
 };
 
-/// The function of a rotation; null if there is none. Types and layouts are counted from 0 on. What
-/// changes type or layout is always fused. (Inlined: sets share no function.)
+/// The function of a rotation; null if there is none. Types and layouts are counted from 0 on. A
+/// rotation that changes type or layout is always fused. (Inlined: sets share no function.)
 [[gnu::always_inline]] inline rotate_function* function_of(
     instruction_set const& set, std::size_t from_type, std::size_t to_type, std::size_t from_layout,
     std::size_t to_layout, bool fused) noexcept {

@@ -378,7 +378,7 @@ inline void rotate(posenc1_rows const& given, std::span<posenc1_operand const> o
           std::size(indices), ", got ", operands.size());
   auto const rows = check(given, operands);
   if (rows.tokens == 0) return;
-  // Only those that are there begin to be: to clear all would take as long as a head.
+  // Only operands that are given are constructed: to clear all would take as long as a head.
   alignas(checked_operand) std::byte memory[std::size(indices) * sizeof(checked_operand)];
   auto* const all = reinterpret_cast<checked_operand*>(memory);
   std::int64_t const* slots = nullptr;  // which keys and values mostly share

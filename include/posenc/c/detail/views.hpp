@@ -30,8 +30,8 @@ constexpr std::size_t size_of(std::uint32_t format) noexcept {
 /// Whether a format is one of numbers; what is no format is not.
 constexpr bool is_of_numbers(std::uint32_t format) noexcept { return format - 1 < types; }
 
-/// Whether the product fits; else product is its lowest bits. (Without GNU's builtin, and mostly
-/// without a division.)
+/// Whether the product fits; else product is its lowest bits. (This takes no builtin of GNU, and
+/// mostly no division.)
 template <std::unsigned_integral T>
 constexpr bool multiply(T a, T b, T& product) noexcept {
   product = a * b;
@@ -53,12 +53,12 @@ inline void require_dim(char const* function, char const* name, std::size_t dim)
           " must be positive and below 2^32, got ", dim);
 }
 
-/// What a call says of all its heads.
+/// The shape of all heads of a call.
 struct call_shape {
   std::size_t batches, tokens, heads, head_dim;
 };
 
-/// What an error calls heads.
+/// The name of heads in an error.
 struct heads_name {
   char const *function, *heads, *index = "", *part = "";
 
@@ -120,8 +120,8 @@ struct checked_places {
   }
 
   /// Throws unless the heads are within memory, slots within pages and, if they are written, no two
-  /// heads overlap. What is not plainly so a view decides, which takes as long as rotating two
-  /// heads.
+  /// heads overlap. Plain cases are decided here. A view decides the others, which takes as
+  /// long as rotating two heads.
   void check(bool written) {
     auto const times = [](std::ptrdiff_t stride, std::size_t n) {
       return static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(stride) * n);

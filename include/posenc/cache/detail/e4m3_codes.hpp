@@ -32,7 +32,7 @@ struct e4m3_codes {
     // `one` is about 2^20 times the power of 2 in m. Its last bit weighs as much as the last bit of
     // the code, so that adding m rounds m there, and the low byte of the sum has the mantissa. The
     // code's exponent is that of m less 120: in the low byte, 8 per exponent, and 56 for the rest,
-    // which leaves its bit 7 clear. What is above the low byte is no one's.
+    // which leaves its bit 7 clear. The bytes above the low one are ignored.
     u32 const all = b::as_bits(x), whole = all & u32(magnitude_bits), m = less_of(whole, u32(most)),
               exponent = more_of(m, u32(least_normal)) & u32(infinity),
               one = exponent + u32((20u << 23) + 56),

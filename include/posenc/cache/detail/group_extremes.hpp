@@ -62,7 +62,8 @@ POSENC_ALWAYS_INLINE inline group_numbers divided(group_numbers const& x,
 }
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
-/// Lane 2 i: the greater of lanes i and i + size / 2 of x. Lane 2 i + 1: the same of y.
+/// Lane 2 i: the greater of lanes i and i + size / 2 of x. Lane 2 i + 1: the greater of such lanes
+/// of y.
 template <class Arch, class Batch = xsimd::batch<float, Arch>>
 requires requires(Batch x) { zip(x.data, x.data); }
 POSENC_ALWAYS_INLINE inline auto zipped(xsimd::batch<std::int32_t, Arch> const& x,
@@ -73,7 +74,7 @@ POSENC_ALWAYS_INLINE inline auto zipped(xsimd::batch<std::int32_t, Arch> const& 
 }
 #endif
 
-/// Of each group, the greatest of the integers that are made of the bits of its numbers. Kinds
+/// The greatest, in each group, of the integers that are made of the bits of its numbers. Kinds
 /// integers are made of a number, and each kind has its greatest.
 template <std::size_t Kinds>
 struct greatest_of {
@@ -166,7 +167,7 @@ struct largest_magnitudes {
     step = found.step;
   }
 };
-/// Of one group.
+/// The largest magnitude of one group.
 POSENC_ALWAYS_INLINE inline float largest_magnitude(std::span<float const> x) noexcept {
   largest_magnitudes const found({x.data(), 0, x.size(), 1});
   return stored_groups<>(found.most, found.step)[0];

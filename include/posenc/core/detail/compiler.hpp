@@ -1,4 +1,4 @@
-// What C++ cannot tell a compiler.
+// Hints to compilers that C++ has no words for.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@
 #define POSENC_NOT_UNROLLED
 #endif
 
-/// Around registers: g++ 12 warns of its own AVX headers.
+/// Around registers: g++ 12 warns about the AVX headers.
 #if defined(__GNUC__) && !defined(__clang__)
 #define POSENC_QUIET_BEGIN                                                             \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wuninitialized\"") \

@@ -55,8 +55,8 @@ struct line_allocator {
 template <class Number>
 using line_vector = std::vector<Number, line_allocator<Number>>;
 
-/// Takes parts from memory, one behind the other; each begins a cache line. Without memory it
-/// counts the bytes that the same parts need.
+/// Takes parts from memory, one behind the other; each begins a cache line. Given no
+/// memory, it counts the bytes that the same parts need.
 class scratch {
  public:
   scratch() = default;  ///< counts

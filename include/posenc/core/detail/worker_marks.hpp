@@ -1,4 +1,4 @@
-// What workers that share memory tell each other before a barrier: their arguments, as a mark.
+// Marks, by which workers that share memory tell each other their arguments before a barrier.
 #pragma once
 
 #include <atomic>

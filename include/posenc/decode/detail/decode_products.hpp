@@ -26,7 +26,7 @@ constexpr std::size_t rows_at_once(std::size_t rows) noexcept {
 constexpr std::size_t padded_rows(std::size_t rows) noexcept {
   return rounded_up(rows, rows_at_once(rows));
 }
-/// Where row n of all heads lies if each head has `padded` rows for its `rows`.
+/// The place of row n of all heads if each head has `padded` rows for its `rows`.
 constexpr std::size_t padded_row(std::size_t n, std::size_t rows, std::size_t padded) noexcept {
   return n / rows * padded + n % rows;
 }
@@ -91,7 +91,7 @@ POSENC_ALWAYS_INLINE inline std::array<T, Rows * Keys> block_scores(T const* q,
 
 /// How many heads of a format are decoded at a time, if they are.
 inline constexpr std::size_t most_decoded = 16;
-/// Where they are, behind tiles; they are floats, as the tiles then are.
+/// The place of decoded heads, behind tiles; they are floats, as the tiles then are.
 template <class S>
 float* decoded_heads([[maybe_unused]] auto* behind_tiles) noexcept {
   if constexpr (head_codes<S>::decodes) return behind_tiles;

@@ -136,7 +136,7 @@ struct check_of {
                  "bool changes_temperature() const, beside inverse_temperature");
   POSENC_MUST_BE(asked, "auto const& asked() const, which returns what has sees and scale");
   POSENC_MUST_BE(hash, "std::uint64_t hash() const");
-  // Many have a check of their own numbers.
+  // Many encodings check their numbers.
   static_assert(!has_asked<E> || !has_check<E> || can_check<E>,
                 "posenc: check, beside asked, must be: void check(char const* function, "
                 "heads_shape const& queries, heads_shape const& keys) const");
@@ -151,7 +151,7 @@ struct check_of {
 };
 #undef POSENC_MUST_BE
 
-/// What is held by reference is an encoding too.
+/// A reference to an encoding is an encoding too.
 template <class E>
 using encoding_check = check_of<std::remove_cvref_t<E>>;
 

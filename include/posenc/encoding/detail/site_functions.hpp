@@ -23,7 +23,7 @@ concept embeds =
 template <class E, class T>
 concept prepares = requires(E const& e, positions_view const at) { e.template prepare<T>(at); };
 
-/// What an encoding of site 2 has prepared, to compute with in T.
+/// The type that an encoding of site 2 prepares, to compute with in T.
 template <class E, class T>
 using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positions_view()));
 

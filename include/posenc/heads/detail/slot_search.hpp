@@ -17,9 +17,9 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 /// slots; beyond, all are read once more for each further 16,384, or for each further 2^18 slots
 /// between which they lie, if those are fewer. Needs 44 KB of stack, and allocates nothing.
 ///
-/// Slots are divided into parts, and in a part each of 2^18 neighbours has a bit of 32 KB. Where a
-/// bit is set already, by this slot or by one far away that has the same bit, the token is kept,
-/// and up to 512 that are kept are looked for among all.
+/// Slots are divided into parts, and in a part each of 2^18 neighbours has a bit of 32 KB. If a bit
+/// is set already, by this slot or by a far slot with the same bit, the token is kept. Up to 512
+/// kept tokens are looked for among all.
 class slot_search {
   using list = std::span<std::int64_t const>;
 
@@ -50,7 +50,7 @@ class slot_search {
     shares_parts_ = all_neighbours > most_parts;
   }
 
-  // Of the 2^log2_ neighbours of a slot: slots at any stride differ in its upper bits.
+  // A hash of the 2^log2_ neighbours of a slot: slots at any stride differ in its upper bits.
   std::uint64_t hash_of(std::uint64_t slot) const noexcept {
     return (slot >> log2_) * 0x9e3779b97f4a7c15u;
   }
@@ -89,7 +89,7 @@ class slot_search {
     return find_kept(part);
   }
 
-  // Where a kept token of the slot is in the table, or room for it.
+  // The entry of a kept token of the slot in the table, or an empty entry.
   std::size_t& entry(std::int64_t slot) noexcept {
     auto at = static_cast<std::size_t>(static_cast<std::uint64_t>(slot) * 0x9e3779b97f4a7c15u >>
                                        (64 - bits_of_table));

@@ -1,4 +1,4 @@
-// What a family of models does where a file does not say it.
+// The defaults of a family of models, for keys that a file leaves out.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ enum class rotation_rule {
 /// Which of n layers is the one of `full_every`.
 enum class full_place { last_of_each, first_of_each, counted_from_the_end, by_offset };
 
-/// What sliding_window counts.
+/// The keys that sliding_window counts.
 enum class window_rule {
   last_keys,          ///< all keys that a query sees, its own among them
   half_of_key,        ///< twice the keys that a query sees
@@ -63,7 +63,7 @@ enum class window_rule {
   half_if_both_sides  ///< half_on_each_side where queries see both sides, else last_keys
 };
 
-/// On which sides of its own position a query sees keys.
+/// On which sides of its position a query sees keys.
 enum class side_rule {
   before,
   both,
@@ -98,7 +98,7 @@ inline constexpr index_rule deepseek_index{.heads = {"index_n_heads", 64},
                                            .head_dim = {"index_head_dim", 128},
                                            .chosen = {"index_topk", 2048}};
 
-/// What is known of the norms of a family. Norms on MLA's latent vectors are not listed.
+/// The norms of a family, as far as they are known. Norms on MLA's latent vectors are not listed.
 struct norm_rule {
   norm_scope of = norm_scope::head;
   norm_place place = norm_place::before;
@@ -120,7 +120,7 @@ struct norm_rules {
       centred{norm_scope::centred}, plus_one{.plus_one = true}, with_values{.values = true};
 };
 
-/// What is known of a family: a model_type of transformers, or an architecture of llama.cpp. 0,
+/// The facts about a family: a model_type of transformers, or an architecture of llama.cpp. 0,
 /// false and empty mean that it does not have this. A key of the file overrides its default here.
 /// Keys are named as in config.json.
 struct model_family {           // NOLINT(clang-analyzer-optin.performance.Padding): by topic
@@ -161,7 +161,7 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
   double other_base = 0, other_local_base = 0;
   bool base_is_ratio = false;         ///< rope_theta is 10000 * rope_ratio
   std::string_view base_object = {};  ///< the object that has rope_theta, if not the file itself
-  bool local_scaled = false;          ///< sliding layers take scaling beside a base of their own
+  bool local_scaled = false;          ///< sliding layers have another base and take scaling
   bool scaled_if_full = false;        ///< sliding layers take no scaling
   double partial = 1;                 ///< partial_rotary_factor
   std::size_t rotary_dim = 0;         ///< dims that rotate; takes the place of partial
@@ -170,7 +170,7 @@ struct model_family {           // NOLINT(clang-analyzer-optin.performance.Paddi
   bool last_dims = false;             ///< the last qk_rope_head_dim dims of a head rotate
   bool two_axes = false;  ///< each half of a head rotates by one coordinate of an image patch
   std::string_view two_axes_key = {};  ///< the same for files in which this key is true
-  std::size_t axial_axes = 0;          ///< axes that each have a series of frequencies of their own
+  std::size_t axial_axes = 0;          ///< axes, each with a separate series of frequencies
   bool alternates = false;         ///< frequencies alternate between rows and columns of an image
   bool unscaled = false;           ///< rope_type must be default; llama.cpp ignores another
   bool shared_factors = false;     ///< narrower layers take the first factors of rope_freqs

@@ -1,4 +1,4 @@
-// What a reader finds in a file.
+// The findings of a reader of a file.
 #pragma once
 
 #include "posenc/core/target.hpp"

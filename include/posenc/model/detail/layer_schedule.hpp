@@ -28,7 +28,7 @@ inline layer_types full_every(std::size_t layers, std::size_t n, std::string_vie
   return types;
 }
 
-/// What is known of a layer before the keys of its type are read.
+/// The facts about a layer before the keys of its type are read.
 struct scheduled_layer {
   std::string type;
   bool attends = true, rotates = true, sinks = false, has_index = true;

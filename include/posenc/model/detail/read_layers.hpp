@@ -22,8 +22,8 @@ concept layer_keys = requires(K const& keys, std::string const& key, std::size_t
   keys.require(true, key, key);                                           // refuses its value
 };
 
-/// What read_layers asks of a format: hugging_face_reader, gguf_reader. `config` is of the model,
-/// findings among it; what else is asked is of layers.
+/// The questions of read_layers to a format: hugging_face_reader, gguf_reader. `config` has the
+/// model's answers, with its findings; all other answers are about layers.
 template <class F>
 concept front_end = requires(F& file, layer_description& kind, scheduled_layer& layer,
                              layer_types const& types, std::string const& type, std::size_t i,
@@ -34,7 +34,7 @@ concept front_end = requires(F& file, layer_description& kind, scheduled_layer& 
   { file.config.family } -> std::convertible_to<model_family const&>;
   // The window, if any layer slides.
   { file.config.window() } -> std::same_as<std::optional<std::size_t>>;
-  // The description, with keys that were read and ignored. Throws for those that nobody read.
+  // The description, with keys that were read and ignored. Throws for keys that nobody read.
   { file.config.settled() } -> std::same_as<model_description>;
 
   // The type of each layer: by a key that lists them, or empty.
@@ -103,7 +103,7 @@ inline layer_types full_every(auto& config, std::size_t n, std::string_view othe
   return types;
 }
 
-/// What multiplies scores beside 1 / sqrt(head_dim), by the family's key.
+/// The factor of scores besides 1 / sqrt(head_dim), by the family's key.
 inline double scale_by_key(auto& config, std::size_t head_dim) {
   auto const& family = config.family;
   auto const dims = static_cast<double>(head_dim), root = std::sqrt(dims);

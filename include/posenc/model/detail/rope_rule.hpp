@@ -1,4 +1,4 @@
-// What both readers make of the numbers that they find about a rotation.
+// Both readers make frequencies of the numbers that they find about a rotation.
 #pragma once
 
 #include <numeric>

@@ -2,7 +2,7 @@
 // (x + iy)(c + is).
 //
 // A group begins (reads what comes first in memory), finishes (reads the rest and computes) and
-// writes. Of groups that overlap in place, all finish before one writes.
+// writes. If groups overlap in place, all finish before one writes.
 #pragma once
 
 #include <array>
@@ -33,8 +33,8 @@ struct rotate_pairs {
   POSENC_ALWAYS_INLINE void load(Real const* cos, Real const* sin) noexcept {
     c = arithmetic_lanes::load(cos), s = arithmetic_lanes::load(sin);
   }
-  /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block. Of
-  /// halves, x alone: memory is read in the order of addresses.
+  /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block. In
+  /// halves only x is read: memory is read in the order of addresses.
   POSENC_ALWAYS_INLINE static void begin(auto const& at, std::size_t pair, std::size_t all,
                                          numbers& n) noexcept {
     auto const first = From::x_index(pair, all);

@@ -71,8 +71,8 @@ void check_all_apart(First const& first, More const&... more) {
   if constexpr (sizeof...(more) > 1) check_all_apart(more...);
 }
 
-/// Throws if a slot in a format would be written twice, in the order of tasks. What keys and values
-/// share is looked at once.
+/// Throws if a slot in a format would be written twice, in the order of tasks. Slots that
+/// keys and values share are looked at once.
 template <class... Operands>
 void check_slots(Operands const&... operands) {
   std::span<std::int64_t const> checked;
@@ -90,7 +90,7 @@ void check_slots(Operands const&... operands) {
 /// In place of rows, where nothing rotates.
 struct no_rows {};
 
-/// The rows of one operand: those that are given to all, or none for each of its tokens.
+/// The rows of one operand: the rows that all operands get, or none for each of its tokens.
 template <class Rows>
 struct rows_of_each {
   Rows const& rows;

@@ -1,4 +1,4 @@
-// What must hold before heads are rotated: of their types, and of source and target.
+// Checks before heads are rotated: of their types, and of source and target.
 #pragma once
 
 #include <concepts>

@@ -14,7 +14,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// Where a loop reads and writes within a head.
+/// The place at which a loop reads and writes within a head.
 template <class S, class T, bool Fused>
 struct cursor {
   S const* from;
@@ -75,7 +75,7 @@ struct cursor<S, T, true> {
   }
 };
 
-/// What a loop rotates, heads of tokens: the rotary block of the first head, the cosines of its
+/// The heads that a loop rotates: the rotary block of the first head, the cosines of its
 /// token (its sines follow them), and the strides, in elements. Fused: with factors.
 template <class S, class T, bool Fused>
 struct heads_in_memory {
@@ -90,7 +90,7 @@ struct heads_in_memory {
   std::size_t head_dim, first_dim, pairs;
 };
 
-/// What a loop rotates, the heads of tokens from `token` of the rows on: shape.tokens of
+/// The heads that a loop rotates, of tokens from `token` of the rows on: shape.tokens of
 /// shape.heads. `block` is the first rotary block, at first_dim of its head.
 template <class S, class T, bool Fused>
 POSENC_ALWAYS_INLINE inline heads_in_memory<S, T, Fused> in_memory(

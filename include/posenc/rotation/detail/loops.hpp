@@ -226,7 +226,7 @@ template <class From, class To, class Single, class Heads>
   for (auto const& first : tokens_of(work)) {
     for (auto const& at : heads_of(work, first)) {
       for (auto i = pair; i < last; ++i) {
-        // Where registers took the others, vectors of up to 15 pairs would be several KB of code.
+        // If registers took the others, vectors of up to 15 pairs would be several KB of code.
         auto const all = Heads::has_registers && !Heads::fused ? opaque(pairs) : pairs;
         Single one;
         typename Single::numbers x_y;

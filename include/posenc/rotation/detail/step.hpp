@@ -204,7 +204,7 @@ class step {
     }
   }
 
-  // Where the same heads of the next token are, to be prefetched; `from` if there is no next one.
+  // The address of the same heads of the next token, to prefetch it; `from` if there is none.
   template <class T>
   T const* of_next([[maybe_unused]] std::size_t token, T const* from) const noexcept {
     if constexpr (std::same_as<T, S> && has_numbers) {

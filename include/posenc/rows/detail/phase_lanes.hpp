@@ -135,9 +135,9 @@ POSENC_ALWAYS_INLINE inline void store_cos_sin(Real* cos, Real* sin, phase_lanes
   phase_lanes::store(sin, a.sin * factor, b.sin * factor);
 }
 
-/// What phases_at and phases_on_axes share: functions from a pair to the phases of a register of
-/// pairs from there on; 0 after the last. Valid while the steps live. (Classes, since g++ would
-/// call a lambda, and keep the constants of cosines on the stack meanwhile.)
+/// The common part of phases_at and phases_on_axes: functions from a pair to the phases of a
+/// register of pairs from there on; 0 after the last. Valid while the steps live. (Classes, since
+/// g++ would call a lambda, and keep the constants of cosines on the stack meanwhile.)
 struct phases_of_steps {
   explicit phases_of_steps(phase_steps const& steps) noexcept
       : high(steps.high()), low(steps.low()), turns(steps.turns()) {}

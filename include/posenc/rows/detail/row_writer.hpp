@@ -33,12 +33,12 @@ Positions const& checked_positions(char const* what, Positions const& positions)
   return positions;
 }
 
-/// What the rows of all tokens share. Valid while their frequencies live.
+/// The common part of the rows of all tokens. Valid while their frequencies live.
 struct row_layout {
   std::size_t pairs;
   std::span<pair_range const> rotated_pairs;  ///< the others have cosine 1 and sine 0
   double factor;                              ///< of cosines and sines: the attention factor
-  bool has_gains = false;                     ///< each pair has a gain of its own (xPos)
+  bool has_gains = false;                     ///< each pair has another gain (xPos)
 
   /// Writes cosine 1 and sine 0 for the pairs that are not rotated.
   template <class Real>
@@ -62,7 +62,7 @@ inline row_layout layout_of(frequencies const& f) noexcept {
 
 static_assert(2 * phase_lanes::size <= phase_steps::padding + 1);
 
-// A function of its own: in the loop over ranges, clang 14 keeps constants on the stack.
+// A separate function: in the loop over ranges, clang 14 keeps constants on the stack.
 template <class Real>
 [[gnu::noinline]] void write_pairs(Real* cos, Real* sin, pair_range range, double factor,
                                    auto const& angles) noexcept {

@@ -58,7 +58,7 @@ class wave_table {
   std::vector<float> floats_;
 };
 
-/// At most 64 pairs of those that a wave_table has, and what turns them to the middles of
+/// At most 64 pairs of a wave_table, and what turns them to the middles of
 /// block_count.
 class wave_sums {
  public:

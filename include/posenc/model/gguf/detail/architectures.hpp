@@ -1,4 +1,4 @@
-// What each architecture of llama.cpp does by default.
+// The defaults of each architecture of llama.cpp.
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -14,9 +14,9 @@ constexpr model_family family(std::string_view types, norm_rule const& norm, uns
 }
 
 /// From llama.cpp @ 1425386f, 2026-07-23: llama_model_rope_type, and each architecture's
-/// load_arch_hparams and graph. Later, until October 2026: nanbeige (#25994), minimax-m3 (#24523),
-/// dflash's sections, glm5next, kimi-k3, bailingmoe3, dots3note, berrylm, hrm-text, axk2,
-/// granite-switch; and three that are refused.
+/// load_arch_hparams and graph. From later versions, until October 2026: nanbeige (#25994),
+/// minimax-m3 (#24523), dflash's sections, glm5next, kimi-k3, bailingmoe3, dots3note, berrylm,
+/// hrm-text, axk2, granite-switch; and three that are refused.
 struct gguf_architectures : norm_rules {
   using enum position_rule;
   using enum rotation_rule;

@@ -1,4 +1,4 @@
-// What a GGUF file says of a whole model.
+// The settings of a whole model in a GGUF file.
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -135,7 +135,7 @@ class gguf_config : public findings {
     return result;
   }
 
-  /// What was found, with the keys that act and those that do not, by their names. A key that is
+  /// The findings, with the keys that act and the keys that do not, by their names. A key that is
   /// not read is an error; if it is known to have no effect, or if the architecture is not known,
   /// it becomes a note instead.
   model_description settled() {

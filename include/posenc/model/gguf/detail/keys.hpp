@@ -27,7 +27,7 @@ struct gguf_group {
   /// that does not read them.
   static constexpr unsigned written_for_all =
       yarn_betas | yarn_ext_factor | yarn_log_multiplier | finetuned;
-  /// What is read of an unknown architecture: keys whose meaning is plain.
+  /// The keys that are read of an unknown architecture: their meaning is plain.
   static constexpr unsigned plain = sections | local_base | window | pattern | interval | scale |
                                     cap | temperature | temperature_length | max_bias |
                                     latent_length;
@@ -96,7 +96,7 @@ inline std::string_view gguf_name_of(std::string_view name) {
   return found == std::end(gguf_keys) ? name : found->names;
 }
 
-/// What is known of a key; null for one that is not about positions.
+/// The record of a key; null for a key that is not about positions.
 inline gguf_key const* gguf_key_of(std::string_view name) {
   return record_of(gguf_keys, &gguf_key::names, name);
 }

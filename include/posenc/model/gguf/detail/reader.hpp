@@ -1,4 +1,4 @@
-// What a GGUF file says of each kind of layers.
+// The settings of each kind of layers in a GGUF file.
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -7,7 +7,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// What read_layers.hpp asks of a GGUF file.
+/// Answers what read_layers.hpp asks of a GGUF file.
 class gguf_reader {
  public:
   gguf_reader(gguf_metadata const& metadata, unknown_model unknown,

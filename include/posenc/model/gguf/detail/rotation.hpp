@@ -54,7 +54,7 @@ class gguf_rotation {
     return config_.or_assumed(all, name, 1e4);
   }
 
-  /// Without layout, block and axes.
+  /// The rotation, but for layout, block and axes.
   rotary_description read_rule() {
     dim_ = rotary_dim();
     auto const given = base();

@@ -1,4 +1,4 @@
-// What a config.json says of a whole model. (nlohmann-json)
+// The settings of a whole model in a config.json. (nlohmann-json)
 #pragma once
 
 #include <initializer_list>
@@ -129,7 +129,7 @@ class hugging_face_config : public findings {
     }
   }
 
-  /// What was found, with the keys that were read and ignored; throws as check_unread does.
+  /// The findings, with the keys that were read and ignored; throws as check_unread does.
   model_description settled() {
     auto const& index = family.index;
     bool const any_has_index =
@@ -147,7 +147,7 @@ class hugging_face_config : public findings {
   }
 
  private:
-  /// What the record of the outer model says of the text model within.
+  /// Adds the facts about the text model that the record of the outer model has.
   void add_what_holds_within(model_family const& outer) {
     family.has_axes = family.has_axes || outer.has_axes;
     if (outer.within != both_ways::none) family.within = outer.within;

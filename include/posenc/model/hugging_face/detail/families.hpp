@@ -1,4 +1,4 @@
-// What each model_type does by default.
+// The defaults of each model_type.
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -419,9 +419,9 @@ struct key_bias_rule {
   bool by_default;  ///< where that key is absent
 };
 
-/// Of types that rotate. From the parameters of the classes in Hugging Face transformers 5.12, each
-/// made with and without its keys. MiMo is a Qwen 2. Latent attention is not listed: its rotated
-/// key is a part of a projection.
+/// For types that rotate. From the parameters of the classes in Hugging Face transformers 5.12,
+/// each made with and without its keys. MiMo is a Qwen 2. Latent attention is not listed: its
+/// rotated key is a part of a projection.
 // clang-format off
 inline constexpr key_bias_rule key_biases[]{
     {"qwen2 mimo qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text phi persimmon"

@@ -13,8 +13,8 @@
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// An object and its place in the file. Each error names file, key and value. A key with the value
-/// null counts as absent. The JSON must outlive it. What reads a value marks its key as read:
-/// number, count, flag, text, list, object
+/// null counts as absent. The JSON must outlive it. These functions read a value and mark its
+/// key as read: number, count, flag, text, list, object
 /// ...; mark_read marks it without its value. has, peek and is_object mark nothing. A hidden key is
 /// absent to all but peek. Objects within share the marks.
 class json_object : public settings<json_object> {
@@ -26,7 +26,7 @@ class json_object : public settings<json_object> {
                     shown_json(object));
   }
 
-  /// Without keys, in the same place.
+  /// An object with no keys, in the same place.
   json_object emptied() const {
     static json const none = json::object();
     auto result = *this;
@@ -160,7 +160,7 @@ class json_object : public settings<json_object> {
   model_setting setting(std::string const& key) const {
     return {path_ + key, (*object_)[key].dump(-1, ' ', false, json::error_handler_t::replace)};
   }
-  /// What was read and is given, here and in objects within.
+  /// The keys that were read and are given, here and in objects within.
   std::vector<model_setting> read() const {
     std::vector<model_setting> result;
     for (auto const& [key, value] : object_->items()) {

@@ -1,4 +1,4 @@
-// What a config.json says of each kind of layers. (nlohmann-json)
+// The settings of each kind of layers in a config.json. (nlohmann-json)
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -8,7 +8,7 @@
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
-/// What read_layers.hpp asks of a config.json.
+/// Answers what read_layers.hpp asks of a config.json.
 class hugging_face_reader {
  public:
   hugging_face_reader(json_object const& root, unknown_model unknown) : config(root, unknown) {}
@@ -512,7 +512,7 @@ class hugging_face_reader {
     attention.require(!attention.flag("rope").value_or(false), "rope",
                       "be false: MPT's RoPE is not read");
     auto const scale = attention.positive("softmax_scale");
-    // Where it is absent, transformers takes ALiBi, MosaicML's own code does not.
+    // If it is absent, transformers takes ALiBi, and MosaicML's code does not.
     bool const has_alibi = attention.needed(attention.flag("alibi"), "alibi");
     bool const has_learned = keys_.flag("learned_pos_emb").value_or(true);
     if (has_learned && !has_alibi) config.found.embedding = "learned";

@@ -221,7 +221,7 @@ class hugging_face_rotation {
                        partial ? "partial_rotary_factor" : "head_dim");
   }
 
-  /// In rope_parameters (Ministral 3, Mistral 4) or an object of its own (Mistral Large 3).
+  /// In rope_parameters (Ministral 3, Mistral 4) or in a separate object (Mistral Large 3).
   void read_temperature() {
     auto const other = config_.keys.object("llama_4_scaling");
     auto const& keys = other ? *other : keys_;
@@ -293,7 +293,7 @@ class hugging_face_rotation {
     add("default", geometric(half, base), {0, half / 2}, half);
   }
 
-  /// Each axis has a series of frequencies of its own; halves are those of the whole block.
+  /// Each axis has a separate series of frequencies; halves are halves of the whole block.
   void read_axial(double base) {
     auto const count = family_.axial_axes;
     std::vector<std::size_t> const dims(count, kind_.head_dim / count / 2 * 2);
@@ -326,7 +326,7 @@ class hugging_face_rotation {
 
   // The rule of frequencies.
 
-  /// Without layout, block and axes. `partial` is p of the proportional rule.
+  /// The rotation, but for layout, block and axes. `partial` is p of the proportional rule.
   rotary_description read_rule(std::size_t rotary_dim, double base, std::optional<double> partial) {
     // Phi 3's first files say yarn.
     bool const is_longrope =
@@ -528,11 +528,11 @@ class hugging_face_rotation {
   model_family const& family_ = config_.family;
   bool slides_ = layer_.type == sliding_attention;
   bool is_compressed_ = family_.compressed && !slides_;  ///< of compressed keys (DeepSeek-V4)
-  bool has_local_base_ =  ///< sliding layers have a base of their own
+  bool has_local_base_ =  ///< sliding layers have another base
       config_.is_known
           ? family_.local_base != 0
           : config_.keys.has("rope_local_base_freq") || config_.keys.has("swa_rope_theta");
-  /// Without any key if the file has none for these layers.
+  /// Empty if the file has no keys for these layers.
   rope_keys of_layer_ = rope_keys_of(config_, layer_.type, is_compressed_, has_local_base_);
   bool is_nested_ = of_layer_.is_nested;
   json_object keys_ = of_layer_.keys;

@@ -1,0 +1,2 @@
+// What is inside is read as well.
+int y;
