@@ -73,6 +73,12 @@ CLI::Validator one_of(std::vector<std::string> const& names) {
       "", "one_of");
 }
 
+std::string default_of(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, " (default %.15g)", value);
+  return value == 0 ? "" : text;
+}
+
 void declare_svg(CLI::App& app, outputs& o) {
   app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
 }
@@ -80,11 +86,14 @@ void declare_csv(CLI::App& app, outputs& o, std::string const& says) {
   app.add_option("--csv", o.csv, "write the numbers to FILE" + says)->option_text("FILE");
 }
 void declare_columns(CLI::App& app, outputs& o, int least) {
-  add_number(app, "--columns", o.columns, "width of the text (that of the terminal, or 100)", least,
+  add_number(app, "--columns", o.columns, "width of the text (default that of the terminal)", least,
              charts::most_columns);
 }
 void declare_json(CLI::App& app, outputs& o, std::string const& says) {
   app.add_flag("--json", o.json, "print JSON, for programs" + says);
+}
+void declare_as_llama(CLI::App& app, bool& as_llama) {
+  app.add_flag("--as-llama", as_llama, "read an unknown model as a Llama, instead of refusing it");
 }
 void declare_outputs(CLI::App& app, outputs& o) {
   declare_csv(app, o);
@@ -92,20 +101,18 @@ void declare_outputs(CLI::App& app, outputs& o) {
   declare_columns(app, o);
 }
 CLI::Option* declare_seed(CLI::App& app, std::optional<std::uint64_t>& seed) {
-  return add_number(app, "--seed", seed, "of the random numbers (1)", std::int64_t{0},
+  return add_number(app, "--seed", seed, "seed of the random numbers (default 1)", std::int64_t{0},
                     largest_seed);
 }
 CLI::Option* declare_seed(CLI::App& app, std::uint64_t& seed) {
-  return add_number(app, "--seed", seed, "of the random numbers (1)", std::int64_t{0},
+  return add_number(app, "--seed", seed, "seed of the random numbers", std::int64_t{0},
                     largest_seed);
 }
 CLI::Option* declare_head_dim(CLI::App& app, std::size_t& head_dim, std::string const& says) {
   return add_number(app, "--head-dim", head_dim, says, 2, 4096);
 }
 CLI::Option* declare_base(CLI::App& app, double& base) {
-  char shown[32];
-  std::snprintf(shown, sizeof shown, " (%.0f)", base);
-  return add_number(app, "--base", base, std::string("of the frequencies") + shown, 1.0, 1e12, "B");
+  return add_number(app, "--base", base, "base of the frequencies", 1.0, 1e12, "B");
 }
 
 charts::terminal_style checked(outputs const& o) {
@@ -132,7 +139,8 @@ void refuse_unread(CLI::App const& app, std::string const& option, bool read,
 bool parse(CLI::App& app, verb_help const& help, int argc, char** argv, bool prints) {
   std::string footer = "Examples:";
   for (auto const& [arguments, says] : help.examples)
-    footer += "\n  " + help.name + (arguments.empty() ? "" : " " + arguments) + "\n      " + says;
+    footer += "\n  " + (arguments.find("posenc") == arguments.npos ? help.name + " " : "") +
+              arguments + "\n      " + says;
   app.footer(footer);
   refuse_unknown(app, argc, argv);
   try {

@@ -24,10 +24,15 @@ namespace program {
 /// text that is no such number stays as it is.
 std::string with_zeros(std::string const& text);
 
-/// An option that takes a number, also as charts write it.
+/// " (default 128)"; nothing for 0, which stands for a default that `says` must say.
+std::string default_of(double value);
+
+/// An option that takes a number, also as charts write it. `says` begins with a noun; the default
+/// is added to it.
 template <class T>
-CLI::Option* add_number(CLI::App& app, std::string const& name, T& value, std::string const& says,
+CLI::Option* add_number(CLI::App& app, std::string const& name, T& value, std::string says,
                         std::string const& shown = "N") {
+  if constexpr (std::is_arithmetic_v<T>) says += default_of(static_cast<double>(value));
   return app.add_option(name, value, says)
       ->transform(CLI::Validator(
           [](std::string& text) {
@@ -61,6 +66,7 @@ void declare_svg(CLI::App& app, outputs& o);
 void declare_csv(CLI::App& app, outputs& o, std::string const& says = {});
 void declare_columns(CLI::App& app, outputs& o, int least = 62);
 void declare_json(CLI::App& app, outputs& o, std::string const& says = {});
+void declare_as_llama(CLI::App& app, bool& as_llama);
 /// --csv, --svg and --columns.
 void declare_outputs(CLI::App& app, outputs& o);
 CLI::Option* declare_seed(CLI::App& app, std::optional<std::uint64_t>& seed);
@@ -79,7 +85,7 @@ void write(outputs const& o, auto const& write_csv, auto const& to_svg) {
   reporting::write_file(o.svg, [&](std::ostream& file) { file << to_svg(); });
 }
 
-/// Without the name of the library, and what it says to C++ alone.
+/// The error's sentence, but for the name of the library and for what speaks to C++ alone.
 std::string message_of(std::exception const& error);
 
 /// For a callback of the options: an option that is given and that nothing reads is an error.
@@ -91,7 +97,8 @@ struct example {
   std::string arguments, says;
 };
 
-/// How a verb is called, what it does, and the two examples that end its --help.
+/// How a verb is called, what it does, and the two examples that end its --help. An example is what
+/// stands behind the name, or a whole command where it names posenc.
 struct verb_help {
   std::string name, says;
   std::array<example, 2> examples;
@@ -103,8 +110,8 @@ struct verb_help {
 /// one.
 bool parse(CLI::App& app, verb_help const& help, int argc, char** argv, bool prints = true);
 
-/// What main returns: the answer of work(), or status_of_errors for an error, which is one line on
-/// the standard error, as where there is no standard output or it is full.
+/// The exit status: the answer of work(), or status_of_errors for an error, which is one line on
+/// the standard error. A standard output that is closed or full is an error too.
 int guarded(std::string const& name, auto const& work, int status_of_errors = 1) {
   try {
     reporting::check_standard_output();

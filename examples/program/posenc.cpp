@@ -11,17 +11,24 @@
 
 namespace {
 
+constexpr auto without_models = "this posenc was built without nlohmann-json, which reads models";
+
 void print_help() {
   std::cout << "posenc answers questions about positional encodings: of models, of files, of\n"
                "your own queries and keys.\n\n"
                "Usage: posenc VERB [OPTIONS]\n\n";
-  auto const row = [](std::string_view question, std::string_view verb) {
-    std::cout << "  " << std::left << std::setw(60) << question << verb << '\n';
+  auto const row = [](std::string_view question, std::string const& verb) {
+    std::cout << "  " << std::left << std::setw(58) << question << verb << '\n';
   };
   row("question", "verb");
-  for (auto const& v : program::verbs()) row(v.question, v.name);
-  std::cout << "\nposenc VERB --help lists the options of a verb; posenc --version says which\n"
-               "version this is.\n";
+  bool some_are_absent = false;
+  for (auto const& v : program::verbs()) {
+    row(v.question, std::string(v.name) + (v.run == nullptr ? " (absent)" : ""));
+    some_are_absent = some_are_absent || v.run == nullptr;
+  }
+  if (some_are_absent) std::cout << "\nabsent: " << without_models << ".\n";
+  std::cout << "\nposenc VERB --help lists the options of a verb. posenc --version prints the\n"
+               "version.\n";
 }
 
 void run(std::string const& name) {
@@ -42,7 +49,12 @@ void run(std::string const& name) {
 
 int program::answer(int argc, char** argv) {
   std::string const name = argc > 1 ? argv[1] : "";
-  for (auto const& v : verbs())
-    if (v.name == name) return v.run(argc - 1, argv + 1);
+  for (auto const& v : verbs()) {
+    if (v.name != name) continue;
+    if (v.run != nullptr) return v.run(argc - 1, argv + 1);
+    return guarded(
+        "posenc " + name, []() -> int { throw std::runtime_error(without_models); },
+        v.status_of_errors);
+  }
   return guarded("posenc", [&] { return run(name), 0; });
 }

@@ -6,14 +6,16 @@
 namespace program {
 
 struct verb {
-  char const *name, *question;        ///< what people ask whom it answers
-  int (*run)(int argc, char** argv);  ///< the exit status; argv[0] is the verb's name
+  char const *name, *question;  ///< the question that the verb answers
+  /// Returns the exit status; argv[0] is the verb's name. Null: this build has not the verb, because
+  /// it reads models, and nlohmann-json was absent.
+  int (*run)(int argc, char** argv);
+  int status_of_errors = 1;
 };
 
 std::span<verb const> verbs();
 
-/// What main returns for the arguments of the program: the status of a verb, of --help or
-/// --version, 1 for an error.
+/// The status of the whole program: that of a verb, of --help or --version, 1 for an error.
 int answer(int argc, char** argv);
 
 }  // namespace program

@@ -13,8 +13,9 @@ namespace reporting {
 /// written, or which is named twice.
 void check_writable(std::vector<std::string> const& names);
 
-/// Nothing for an empty name. Throws std::runtime_error that names the file, and why it cannot be
-/// written.
+/// Writes a new or regular file whole or not at all, even if the program is interrupted; a pipe, a
+/// device or a link takes the text in place. Nothing for an empty name. Throws std::runtime_error
+/// that names the file, and why it cannot be written.
 void write_file(std::string const& name, std::function<void(std::ostream&)> const& put);
 
 /// Throws std::runtime_error unless there is a standard output.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <ostream>
 #include <utility>
 
 #include "reporting/scale.hpp"
@@ -13,9 +14,6 @@ namespace {
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 std::string blanks(int count) { return std::string(index(std::max(count, 0)), ' '); }
-std::string padded(std::string const& line, int columns) {
-  return line + blanks(columns - display_width(line));
-}
 
 // 0 is no colour at all. All the others can be read on black and on white.
 constexpr int grey = 244;
@@ -208,19 +206,20 @@ std::vector<std::string> draw(chart c, terminal_style style) {
     for (std::string const& line : legend(c, style, columns))
       lines.push_back(blanks(indent) + line);
 
-  for (std::string& line : lines) line = padded(line, style.columns);
+  for (std::string& line : lines) line = padded(line, index(style.columns));
   return lines;
 }
 
-std::vector<std::string> beside(std::vector<std::string> const& left,
-                                std::vector<std::string> const& right, int gap) {
-  int width = 0;
-  for (std::string const& line : left) width = std::max(width, display_width(line));
-  std::vector<std::string> lines(std::max(left.size(), right.size()));
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    lines[i] =
-        padded(i < left.size() ? left[i] : "", width + gap) + (i < right.size() ? right[i] : "");
-  return lines;
+void print_beside(std::ostream& out, chart const& left, chart const& right, terminal_style style,
+                  int rows) {
+  style.columns = std::max(30, (style.columns - 2) / 2);
+  style.rows = rows;
+  auto lefts = draw(left, style), rights = draw(right, style);
+  for (std::size_t i = 0; i < std::max(lefts.size(), rights.size()); ++i) {
+    out << padded(i < lefts.size() ? lefts[i] : "", index(style.columns) + 2)
+        << (i < rights.size() ? rights[i] : "") << '\n';
+  }
+  out << '\n';
 }
 
 }  // namespace charts

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -10,26 +11,25 @@
 
 namespace charts {
 
-/// Of a terminal: texts and tables are as wide as the narrowest in a narrower one, whose lines
-/// wrap.
+/// The columns of a terminal. Lines wrap in one that is narrower than the least.
 inline constexpr int least_columns = 40, most_columns = 400;
 
 struct terminal_style {
-  int columns = 100;  ///< Of the whole chart, at least 30.
-  int rows = 14;      ///< Of the plot; title, axes and legend come on top.
+  int columns = 100;  ///< the width of the whole chart, at least 30
+  int rows = 14;      ///< the height of the plot; title, axes and legend come on top
   bool utf8 = false;
   bool colour = false;
 };
 
-/// What the terminal behind `stream` shows. Asks LC_ALL, LC_CTYPE or LANG, NO_COLOR, TERM, and
+/// The style of the terminal behind `stream`. Asks LC_ALL, LC_CTYPE or LANG, NO_COLOR, TERM, and
 /// COLUMNS if it must; its columns are least_columns to most_columns.
 terminal_style detect(std::FILE* stream);
 
 /// The lines of a chart, each `style.columns` wide.
 std::vector<std::string> draw(chart c, terminal_style style);
 
-/// Two charts side by side.
-std::vector<std::string> beside(std::vector<std::string> const& left,
-                                std::vector<std::string> const& right, int gap);
+/// Two charts side by side, with a plot of so many rows each, and an empty line under them.
+void print_beside(std::ostream& out, chart const& left, chart const& right, terminal_style style,
+                  int rows);
 
 }  // namespace charts

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
 #include <ostream>
 #include <vector>
 
@@ -62,7 +63,36 @@ std::string fitted(std::string_view text, int columns, bool utf8) {
 }
 
 std::string cell(std::string const& text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + text;
+  auto const used = static_cast<std::size_t>(display_width(text));
+  return std::string(width - std::min(width, used), ' ') + text;
+}
+std::string padded(std::string const& text, std::size_t width) {
+  auto const used = static_cast<std::size_t>(display_width(text));
+  return text + std::string(width - std::min(width, used), ' ');
+}
+
+std::string grouped(std::uint64_t number) {
+  auto digits = std::to_string(number);
+  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  return digits;
+}
+
+std::string fixed(double number, int places) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", places, number);
+  return text;
+}
+
+std::string counted(std::uint64_t number, std::string const& noun) {
+  return grouped(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string joined(std::vector<std::string> const& texts, std::string const& last) {
+  std::string list;
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == texts.size() ? last : ", ") + texts[i];
+  return list;
 }
 
 void print_folded(std::ostream& out, std::string const& sentence, int columns) {

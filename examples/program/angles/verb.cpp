@@ -33,11 +33,11 @@ struct measured {
 };
 
 void declare(CLI::App& app, options& o) {
-  program::declare_head_dim(app, o.of.head_dim, "rotary dims of a head, even (128)");
+  program::declare_head_dim(app, o.of.head_dim, "rotary dims of a head, an even number");
   program::declare_base(app, o.of.base);
-  program::add_number(app, "--last", o.last, "the last position (4000000)", 1000,
+  program::add_number(app, "--last", o.last, "last position", 1000,
                       std::int64_t{1} << 31);
-  program::add_number(app, "--around", o.around, "positions that each point is the worst of (64)",
+  program::add_number(app, "--around", o.around, "positions of which each point shows the worst",
                       1, 100'000);
   program::declare_outputs(app, o.outputs);
 }
@@ -107,7 +107,7 @@ void run(options const& o) {
          {std::pair{&errors::angle, "angle "}, std::pair{&errors::score, "score "},
           std::pair{&errors::weight, "weight"}}) {
       auto const first = what == &errors::angle ? std::string(m.of.name) : std::string();
-      std::cout << first << std::string(24 - first.size(), ' ') << name << "    ";
+      std::cout << charts::padded(first, 24) << name << "    ";
       for (auto const position : landmarks) {
         auto const at = std::ranges::find(m.positions, position) - m.positions.begin();
         if (position > o.last) break;
@@ -138,14 +138,14 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int angles_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc angles",
-       "Shows how far off the angles of RoPE are at long positions, by the way in which an engine "
-       "forms them, and what that does to a score.",
-       {{{"--base 500k", "Llama 3's frequencies, to four million tokens"},
-         {"--base 10k --last 1M --svg angles.svg", "another base, drawn"}}}},
+       "Shows the errors of RoPE's angles at long positions, for four ways in which engines form "
+       "angles, and what the errors do to a score.",
+       {{{"--base 500k", "the frequencies of Llama 3, to position 4,000,000"},
+         {"--base 10k --last 1M --svg angles.svg", "another base and last position, as a picture"}}}},
       declare, run);
 }
 

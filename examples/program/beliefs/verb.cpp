@@ -19,12 +19,14 @@
 #include "program/options.hpp"
 #include "reporting/csv.hpp"
 #include "reporting/scale.hpp"
+#include "reporting/text.hpp"
 
 namespace beliefs {
 
 namespace {
 
 using charts::compact;
+using charts::fixed;
 using doubles = std::vector<double>;
 using posenc::geometric;
 
@@ -39,18 +41,9 @@ posenc::frequencies const& llama_2() {
   return f;
 }
 
-// 17156 as 17,156.
+// 17156.2 as 17,156.
 std::string whole(auto number) {
-  auto text = std::to_string(std::llround(static_cast<double>(number)));
-  for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
-    text.insert(static_cast<std::size_t>(i), ",");
-  return text;
-}
-std::string fixed(double number, int digits) {
-  std::ostringstream out;
-  out.precision(digits);
-  out << std::fixed << number;
-  return out.str();
+  return charts::grouped(static_cast<std::uint64_t>(std::llround(static_cast<double>(number))));
 }
 // Says that numbers are equal but for rounding, whose last digits each CPU has its own.
 std::string equal_to(double bound, double difference) {
@@ -386,13 +379,13 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int beliefs_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc beliefs",
-       "Prints what is often said of RoPE, and what is so, as a page in Markdown.",
-       {{{"| less", "the page, its numbers computed anew"},
-         {"--csv beliefs.csv > beliefs.md", "the page in a file, the beliefs in another"}}}},
+       "Prints beliefs about RoPE, and which of them are true, as a page in Markdown.",
+       {{{"posenc beliefs | less", "the page, with numbers that are computed anew"},
+         {"--csv beliefs.csv > beliefs.md", "the page in one file, a line for each belief in another"}}}},
       [](CLI::App& app, options& o) { program::declare_csv(app, o.outputs); }, run);
 }
 

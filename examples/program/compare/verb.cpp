@@ -16,7 +16,8 @@ namespace compare {
 namespace {
 
 using nlohmann::ordered_json;
-using program::grouped;
+using charts::counted;
+using charts::grouped;
 using program::print_wrapped;
 using program::rounded;
 using program::shown_layers;
@@ -34,14 +35,13 @@ void declare(CLI::App& app, options& o) {
       ->required();
   app.add_option("B", o.b, "another one")->required();
   program::add_number(app, "--length", o.length,
-                      "of the sequence, in tokens (the smaller context, or 4096)", std::int64_t{1},
+                      "tokens of the sequence (default the smaller context, else 4096)", std::int64_t{1},
                       std::int64_t{1} << 32);
   program::add_number(app, "--threshold", o.threshold,
-                      "a score that differs by less, relative to |q| |k|, is not told (2^-8, half "
-                      "an ULP of bfloat16)",
+                      "least difference of scores that is told, relative to |q| |k|; the default "
+                      "2^-8 is half an ULP of bfloat16",
                       "T");
-  app.add_flag("--as-llama", o.as_llama,
-               "take a file of an unknown model for Llama's, rather than refuse it");
+  program::declare_as_llama(app, o.as_llama);
   program::declare_json(app, o.outputs);
 }
 
@@ -65,10 +65,10 @@ void print_scores(std::ostream& os, comparing::layer_comparison const& found, do
                   "From distance " + grouped(static_cast<std::size_t>(*found.matters_from)) +
                       " on, a score may differ by more than " + share + ".");
   }
-  print_wrapped(
-      os, "    ",
-      "By distance: the largest difference of angles; of scores, relative to |q| |k|, at "
-      "worst; of scores of Gaussian q and k, their root mean square, relative to scores.");
+  print_wrapped(os, "    ",
+                "angle: the largest difference of angles. at worst: the largest difference of "
+                "scores, relative to |q| |k|. Gaussian: the rms difference of scores of Gaussian q "
+                "and k, relative to the rms score.");
   char line[120];
   std::snprintf(line, sizeof line, "      %12s  %14s  %10s  %10s\n", "distance", "angle, rad",
                 "at worst", "Gaussian");
@@ -87,12 +87,10 @@ void print(std::ostream& os, std::string const& a, std::string const& b,
   os << a << " / " << b << '\n';
   print(os, comparison.fields, "  ");
   if (comparison.equal_layers != 0)
-    print_wrapped(os, "  ", grouped(comparison.equal_layers) + " layers encode positions alike.");
+    print_wrapped(os, "  ", counted(comparison.equal_layers, "layer") + " encode positions alike.");
   for (auto const& [layers, difference] : comparison.layers) {
     os << '\n';
-    print_wrapped(os, "  ",
-                  grouped(layers.size()) + (layers.size() == 1 ? " layer: " : " layers: ") +
-                      shown_layers(layers));
+    print_wrapped(os, "  ", counted(layers.size(), "layer") + ": " + shown_layers(layers));
     print(os, difference.fields, "    ");
     if (!difference.scores.empty()) print_scores(os, difference, threshold);
   }
@@ -142,14 +140,14 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int compare_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc compare",
-       "What two models differ in, layer by layer, from which distance on scores differ, and by "
-       "how much.",
-       {{{"llama-3.1-8b llama-2-7b", "two models that posenc has in it"},
-         {"a/config.json b/config.json --json", "your own, for programs"}}}},
+       "Shows the settings that differ between two models, layer by layer, the distance from which "
+       "their scores differ, and by how much.",
+       {{{"llama-3.1-8b llama-2-7b", "two models that posenc holds"},
+         {"gemma-3-27b gemma-2-9b --length 32k --json", "at a length, for programs"}}}},
       declare, run);
 }
 

@@ -108,15 +108,15 @@ struct options {
 };
 
 void declare(CLI::App& app, options& o) {
-  app.add_option("CASES", o.folder, "the folder of the cases, tests/conformance/cases");
-  app.add_option("DUMP", o.dump, "what the engine computed; tests/conformance/README.md");
-  app.add_option("--accept", o.accepted, "a mistake that is meant, by its name")
+  app.add_option("CASES", o.folder, "folder of the cases, tests/conformance/cases");
+  app.add_option("DUMP", o.dump, "file of what the engine computed; tests/conformance/README.md has its form");
+  app.add_option("--accept", o.accepted, "name of a mistake that is meant")
       ->allow_extra_args(false)
       ->option_text("NAME");
-  app.add_flag("--all", o.all, "print cases that are right, accepted or absent, too");
+  app.add_flag("--all", o.all, "print also the cases that are right, accepted or absent");
   app.add_flag("--template", o.wants_template, "print a dump to fill in");
   auto* const self = app.add_flag("--self", o.wants_self, "print posenc's own dump");
-  app.add_option("--precision", o.stored, "of --self: float64, float32, float16, bfloat16")
+  app.add_option("--precision", o.stored, "precision of --self: float64, float32, float16 or bfloat16 (default float64)")
       ->needs(self)
       ->check(program::one_of({"float64", "float32", "float16", "bfloat16"}))
       ->option_text("NAME");
@@ -205,8 +205,8 @@ int run(options const& o) {
   require(!o.wants_list || o.folder.empty(), "--list-mistakes must be given alone");
   require((o.dump.empty() && o.accepted.empty() && !o.all && o.outputs.csv.empty()) ||
               !(o.wants_list || o.wants_template || o.wants_self),
-          "DUMP, --accept, --all and --csv must be of a check, without --list-mistakes, --template "
-          "and --self");
+          "DUMP, --accept, --all and --csv need a check: --list-mistakes, --template and --self make "
+          "none");
   if (o.wants_list) return list_mistakes(), 0;
   require(!o.folder.empty(), "the folder of the cases must be given");
   for (auto const& name : o.accepted) {
@@ -228,15 +228,16 @@ int run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int conformance_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc conformance",
-       "Checks what an engine computes against the conformance set of positional encodings, and "
-       "says what it got wrong. Exit status 0: all is right; 1: something is wrong; 2: bad input.",
+       "Checks the numbers of an engine against the conformance set of positional encodings, and "
+       "names the engine's mistakes. Exit status 0: all is right. 1: something is wrong. 2: bad "
+       "input.",
        {{{"tests/conformance/cases --template > dump.json", "a dump to fill in"},
          {"tests/conformance/cases dump.json --accept angles-in-float",
-          "what is wrong in it, besides what is meant"}}},
+          "the mistakes in it, but for one that is meant"}}},
        2},
       declare, run);
 }

@@ -124,7 +124,6 @@ expect(1 err "even and positive, got 7" --head-dim 7)
 expect(1 err "base must be finite and positive, got 0" --base 0)
 expect(1 err "base must be finite and positive, got NaN" --base nan)
 expect(1 err "--base.*ten" --base ten)
-expect(1 err "excludes" --all-ones --rho 0.5)
 expect(1 err "requires" --samples 5)
 # What nothing reads.
 foreach(option "--p 0.25" "--window 64" "--group 4" "--gate 0.5" "--heads 8" "--base 5e5" --heads-apart)

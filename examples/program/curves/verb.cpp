@@ -16,6 +16,9 @@
 namespace curves {
 namespace {
 
+using charts::grouped;
+using charts::joined;
+
 struct options {
   std::vector<std::string> models, configs;
   choice chosen;
@@ -57,12 +60,6 @@ std::vector<std::string> settings_in(std::filesystem::path const& path) {
     throw std::runtime_error(path.string() + ": has no config.json, .json or .gguf");
   std::ranges::sort(files);
   return files;
-}
-
-std::string list_of(auto const& things, auto&& name) {
-  std::string list;
-  for (auto const& thing : things) list += (list.empty() ? "" : ", ") + std::string(name(thing));
-  return list;
 }
 
 // Says which name is near the one that is unknown.
@@ -111,74 +108,71 @@ void refuse_unread(CLI::App const& app, options const& o) {
       return std::ranges::count(one.encodings, name) != 0;
     });
     program::refuse_unread(app, one.option, shown,
-                           "it is of " + list_of(one.encodings, [](auto const& n) { return n; }) +
+                           "it is of " + joined(one.encodings) +
                                ", which --encodings does not name");
   }
 }
 
 void declare(CLI::App& app, options& o) {
-  std::vector<std::string> const names = [] {
-    std::vector<std::string> all;
-    for (auto const& m : models) all.emplace_back(m.name);
-    for (auto const& name : program::shipped_models()) all.push_back(name);
-    return all;
-  }();
+  std::vector<std::string> names;
+  for (auto const& m : models) names.emplace_back(m.name);
+  auto const in_table = joined(names);
+  for (auto const& name : program::shipped_models()) names.push_back(name);
   std::vector<std::string> const encodings(std::begin(all_encodings), std::end(all_encodings));
   app.add_option(
          "--model", o.models,
-         "settings of these models: " + list_of(models, [](auto const& m) { return m.name; }) +
-             "; or the layers of any other of posenc inspect --list")
+         "models whose settings encodings take: " + in_table +
+             "; or any other of posenc inspect --list, whose layers are shown (default llama-2-7b,"
+             "gemma-4-31b)")
       ->check(known_model(names))
       ->delimiter(',')
       ->option_text("NAME ...");
   app.add_option("--config", o.configs,
-                 "the layers of the model of a config.json or GGUF file, or of all in a directory")
+                 "files whose layers are shown: a config.json, a GGUF file, or a directory of them")
       ->option_text("FILE|DIR ...");
   app.add_option("--encodings", o.chosen.encodings,
-                 "which to show: " + list_of(encodings, [](auto const& n) { return n; }) +
-                     " (weights that models learn are made up: T5's fall by 1/4 from bucket to "
-                     "bucket, CoPE's by 8/63 from position to position)")
+                 "encodings to show, of " + joined(encodings) +
+                     " (default the first five). Learned weights are made up: T5's fall by 1/4 "
+                     "from bucket to bucket, CoPE's by 8/63 from position to position")
       ->check(program::one_of(encodings))
       ->delimiter(',')
       ->option_text("NAME ...");
   app.add_option("--p", o.chosen.fractions,
-                 "fractions of the frequencies that p-RoPE keeps (0.75, and the model's own)")
+                 "fractions of the frequencies that p-RoPE keeps (default 0.75, and the model's)")
       ->check(CLI::Range(0.0, 1.0))
       ->delimiter(',')
       ->option_text("P ...");
   program::add_number(app, "--window", o.chosen.window,
-                      "distances that ReRoPE and Self-Extend leave as they are (1024)", 1, 1 << 22);
+                      "distances that ReRoPE and Self-Extend leave as they are", 1, 1 << 22);
   program::add_number(app, "--group", o.chosen.group,
-                      "tokens that share a position beyond the window of Self-Extend (8)", 1,
+                      "tokens that share a position beyond the window of Self-Extend", 1,
                       1 << 22);
   app.add_option("--gate", o.chosen.gates,
-                 "constant gates of forget-gates, between 0 and 1: what a token leaves of a key's "
-                 "weight; half of it is left after ln 2 / -ln G tokens (0.999)")
+                 "constant gates of forget-gates, between 0 and 1: each token multiplies a key's "
+                 "weight by G, and ln 2 / -ln G tokens halve it (default 0.999)")
       ->check(CLI::Range(1e-6, 0.9999999))
       ->delimiter(',')
       ->option_text("G ...");
-  program::add_number(app, "--head-dim", o.head_dim, "instead of the model's; even", 2, 4096);
-  program::add_number(app, "--base", o.base, "of the frequencies, instead of the model's", "B");
-  program::add_number(app, "--heads", o.heads, "of ALiBi and Sandwich, instead of the model's", 1,
+  program::add_number(app, "--head-dim", o.head_dim, "dims of a head, an even number (default the model's)", 2, 4096);
+  program::add_number(app, "--base", o.base, "base of the frequencies (default the model's)", "B");
+  program::add_number(app, "--heads", o.heads, "heads of ALiBi and Sandwich (default the model's)", 1,
                       1024);
-  program::add_number(app, "--range", o.range, "distances to show, instead of the model's context",
+  program::add_number(app, "--range", o.range, "distances to show (default the model's context)",
                       2, 1 << 22);
-  auto* const all_ones = app.add_flag("--all-ones")
-                             ->description("queries and keys are (1, ..., 1): this is the default");
   auto* const rho = program::add_number(app, "--rho", o.rho,
-                                        "Gaussian queries and keys of this correlation, -1 to 1",
+                                        "correlation of Gaussian queries and keys, -1 to 1 (default "
+                                        "queries and keys (1, ..., 1))",
                                         -1.0, 1.0, "RHO");
-  program::add_number(app, "--samples", o.samples, "Gaussian queries to average over (16)", 1,
+  program::add_number(app, "--samples", o.samples, "Gaussian queries to average over", 1,
                       100000)
       ->needs(rho);
   program::declare_seed(app, o.seed)->needs(rho);
-  all_ones->excludes(rho);
   app.add_flag("--heads-apart", o.chosen.heads_apart,
-               "a curve for each of up to eight heads, where heads differ");
+               "draw a curve for each of up to eight heads, where heads differ");
   program::declare_csv(app, o.outputs,
-                       ", - for the standard output: distances below 64, then 48 to each "
+                       ", or to the standard output with -: distances below 64, then 48 to each "
                        "factor of ten");
-  app.add_flag("--every-distance", o.every_distance, "write all of them")->needs("--csv");
+  app.add_flag("--every-distance", o.every_distance, "write all distances to --csv")->needs("--csv");
   program::declare_svg(app, o.outputs);
   app.add_flag("--together", o.together, "draw all models in the same charts")->needs("--svg");
   program::declare_columns(app, o.outputs);
@@ -188,13 +182,6 @@ void declare(CLI::App& app, options& o) {
 void drop_repeats(auto& list) {
   for (auto at = list.begin(); at != list.end();)
     at = std::find(list.begin(), at, *at) != at ? list.erase(at) : at + 1;
-}
-
-std::string grouped(std::size_t number) {
-  auto digits = std::to_string(number);
-  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
 }
 
 // Of no model: the settings are those of the options.
@@ -320,13 +307,13 @@ void run(options o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int curves_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc curves",
-       "Shows how attention logit and weight fall, or do not fall, with distance, under positional "
-       "encodings of real models, of yours or of your choice.",
-       {{{"--config ~/models/Qwen3-8B --svg layers.svg", "the layers of a model, drawn"},
+       "Shows the logit and the weight of attention against distance, under the encodings of real "
+       "models, of your model or of your choice.",
+       {{{"--model qwen3-8b --svg layers.svg", "the layers of a model, as a picture"},
          {"--encodings rope,p-rope --base 500k --together --svg curves.svg",
           "encodings of your choice, in one picture"}}}},
       declare, [](options& o) {

@@ -71,8 +71,7 @@ expect(1 err "--eps must be between 0 and 1" --eps 1)
 expect(1 err "--eps must be between 0 and 1" --eps nan)
 expect(1 err "scales must be finite and positive, got 0" --scale 0)
 expect(1 err "trained_length must be finite and above 1, got 1" --trained 1)
-expect(1 err "of random scores, which gap has not" --scores gap --draws 3)
-expect(1 err "of random scores, which gap has not" --scores gap --seed 3)
+expect(1 err "for random scores, which gap has not" --scores gap --draws 3)
 
 # An error leaves alone what is there.
 expect_kept("scales must be finite and positive" --scale 0)

@@ -10,13 +10,13 @@
 namespace dispersion {
 
 inline void declare_temperatures(CLI::App& app, settings& s) {
-  program::add_number(app, "--scale", s.scale, "of SSMax (0.43)", "S");
+  program::add_number(app, "--scale", s.scale, "scale of SSMax", "S");
   program::add_number(app, "--trained", s.trained,
-                      "number of keys that log-n takes for trained (8192)", "L");
+                      "number of keys that log-n takes for trained", "L");
 }
 
 inline void declare_eps(CLI::App& app, double& eps) {
-  program::add_number(app, "--eps", eps, "the weight that is too small to be sharp (0.01)", "E");
+  program::add_number(app, "--eps", eps, "weight that is too small to be sharp", "E");
 }
 inline void check_eps(double eps) {
   if (!posenc::is_finite(eps) || eps <= 0 || eps >= 1)

@@ -27,15 +27,15 @@ struct options {
 void declare(CLI::App& app, options& o) {
   auto& s = o.experiment;
   app.add_option("--scores", o.scores,
-                 "of one key delta, of the others between 0 and delta: uniform, gaussian, or all "
-                 "0: gap (uniform)")
+                 "scores: one key has delta, the others are uniform or gaussian between 0 and "
+                 "delta, or gap, all at 0 (default uniform)")
       ->check(program::one_of({std::begin(shape_names), std::end(shape_names)}))
       ->option_text("NAME");
-  program::add_number(app, "--delta", s.delta, "largest score less smallest (5.69)", 0.0, 100.0,
+  program::add_number(app, "--delta", s.delta, "largest score less the smallest", 0.0, 100.0,
                       "D");
-  program::add_number(app, "--largest", s.largest, "number of keys to go up to, from 2 (131072)", 2,
+  program::add_number(app, "--largest", s.largest, "largest number of keys", 2,
                       1 << 22);
-  program::add_number(app, "--draws", o.draws, "of random scores (8)", 1, 10000);
+  program::add_number(app, "--draws", o.draws, "draws of random scores (default 8)", 1, 10000);
   program::declare_seed(app, o.seed);
   declare_eps(app, o.eps);
   declare_temperatures(app, s);
@@ -47,7 +47,7 @@ settings checked(options const& o) {
   check_eps(o.eps);
   s.scores = static_cast<shape>(std::ranges::find(shape_names, o.scores) - std::begin(shape_names));
   if (s.scores == shape::gap && (o.draws || o.seed))
-    throw std::invalid_argument("--draws and --seed are of random scores, which gap has not");
+    throw std::invalid_argument("--draws and --seed are for random scores, which gap has not");
   s.draws = s.scores == shape::gap ? 1 : o.draws.value_or(s.draws);
   s.seed = o.seed.value_or(s.seed);
   return s;
@@ -85,14 +85,14 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int dispersion_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc dispersion",
-       "Shows how the largest attention weight falls with the number of keys, and what rules of "
-       "temperature do about it.",
-       {{{"--scores gap --delta 3", "one key 3 above all others, which are equal"},
-         {"--delta 12 --largest 1M --eps 0.1 --svg weights.svg", "other settings, drawn"}}}},
+       "Shows the largest attention weight against the number of keys, under rules of "
+       "temperature.",
+       {{{"--scores gap --delta 3", "a row with one score of 3, and 0 elsewhere"},
+         {"--delta 12 --largest 64k --eps 0.1 --svg weights.svg", "other settings, as a picture"}}}},
       declare, run);
 }
 

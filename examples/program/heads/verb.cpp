@@ -18,10 +18,10 @@ struct options {
 
 void declare(CLI::App& app, options& o) {
   program::declare_heads(app, o.of, "");
-  program::declare_context(app, o.of, "tokens, for rules of --config that go by them (8192)")
+  program::declare_context(app, o.of, "tokens of the context, for rules of --config that need them (default 8192)")
       ->needs("--config");
-  program::add_number(app, "--query", o.query, "this token's alone (the mean over 16)");
-  program::add_number(app, "--exchanges", o.exchanges, "of two keys' contents (512)", 1, 1 << 30);
+  program::add_number(app, "--query", o.query, "token whose query is measured (default the mean over 16)");
+  program::add_number(app, "--exchanges", o.exchanges, "exchanges of two keys' contents", 1, 1 << 30);
   program::declare_outputs(app, o.outputs);
 }
 
@@ -54,15 +54,15 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int heads_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc heads",
-       "Says of each of your heads whether it attends by position or by content, by exchanging the "
+       "Shows whether each of your heads attends by position or by content. The test exchanges the "
        "contents of two keys.",
        {{{"--q q.npy --k k.npy --base 500k", "queries and keys, saved by numpy.save"},
          {"--q q.npy --k k.npy --config config.json --svg plane.svg",
-          "rotated as a model does, and drawn"}}}},
+          "rotated as the model does, as a picture"}}}},
       declare, run);
 }
 

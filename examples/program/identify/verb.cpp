@@ -19,7 +19,8 @@ namespace identify {
 namespace {
 
 using nlohmann::ordered_json;
-using program::grouped;
+using charts::counted;
+using charts::joined;
 using program::number_table;
 using program::print_wrapped;
 using program::rounded;
@@ -32,9 +33,9 @@ struct options {
 
 void declare(CLI::App& app, options& o) {
   app.add_option("FILE", o.file,
-                 "numbers as text or JSON, or the tensors of factors of a GGUF file")
+                 "file of numbers, as text or JSON, or GGUF file with tensors of factors")
       ->required();
-  program::add_number(app, "--base", o.base, "the base that is expected", "B");
+  program::add_number(app, "--base", o.base, "base that is expected", "B");
   program::declare_json(app, o.outputs);
 }
 
@@ -53,10 +54,10 @@ std::string exact(double x) {
 }
 
 std::string shown(std::vector<identifying::rule_parameter> const& parameters) {
-  std::string text;
+  std::vector<std::string> texts;
   for (auto const& p : parameters)
-    text += (text.empty() ? "" : ", ") + p.name + " " + (p.value ? exact(*p.value) : "any");
-  return text;
+    texts.push_back(p.name + " " + (p.value ? exact(*p.value) : "any"));
+  return joined(texts);
 }
 
 std::string shown_error(identifying::frequency_explanation const& told) {
@@ -73,9 +74,9 @@ void print_best(std::ostream& os, identifying::frequency_explanation const& best
   auto const line = [&](std::string const& text) { print_wrapped(os, "  ", text); };
   line(best.rule + ": " + shown(best.parameters) + "; " + shown_error(best) + ".");
   if (!best.factors.empty()) {
-    std::string list;
-    for (auto const x : best.factors) list += (list.empty() ? "" : ", ") + rounded(x);
-    print_wrapped(os, "    factors ", list);
+    std::vector<std::string> factors;
+    for (auto const x : best.factors) factors.push_back(rounded(x));
+    print_wrapped(os, "    factors ", joined(factors));
   }
 }
 
@@ -83,8 +84,7 @@ void print(std::ostream& os, std::string const& table, std::size_t numbers,
            identifying::identification const& found) {
   char rounding[32];
   std::snprintf(rounding, sizeof rounding, "%.2g", found.unit_roundoff);
-  os << table << ": " << grouped(numbers) << (numbers == 1 ? " number" : " numbers")
-     << ", rounded to " << rounding << '\n';
+  os << table << ": " << counted(numbers, "number") << ", rounded to " << rounding << '\n';
   print_best(os, found.best());
   bool is_first = true;
   for (std::size_t i = 1; i < found.explanations.size(); ++i) {
@@ -153,14 +153,14 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int identify_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc identify",
-       "Which rule, with which parameters, made the frequencies of an engine or the tensor "
+       "Finds the rule and its parameters that made the frequencies of an engine or the tensor "
        "rope_freqs of a GGUF file.",
-       {{{"inv_freq.txt --base 500k", "numbers as text, and the base that is expected"},
-         {"model.gguf --json", "the tensors of a file, for programs"}}}},
+       {{{"echo 1 0.1 0.01 0.001 | posenc identify /dev/stdin", "numbers as text"},
+         {"model.gguf --base 500k --json", "the tensors of a file, and their base, for programs"}}}},
       declare, run);
 }
 

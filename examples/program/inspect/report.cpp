@@ -78,15 +78,15 @@ std::vector<std::string> shown_visibility(layer_description const& kind) {
   auto const behind = kind.window ? *kind.window - 1 : 0;
   if (kind.window && kind.ahead == behind) {
     lines.push_back("A query sees the " + grouped(2 * behind + 1) + " nearest tokens, " +
-                    grouped(behind) + " to either side of its own.");
+                    grouped(behind) + " to either side.");
   } else if (kind.window) {
     lines.push_back("A query sees the last " + grouped(*kind.window) +
-                    " tokens, its own among them" +
+                    " tokens, up to itself" +
                     (kind.ahead == 0 ? "."
                      : !kind.ahead   ? ", and all later ones."
                                      : ", and " + grouped(*kind.ahead) + " later ones."));
   } else if (kind.ahead != 0) {
-    lines.push_back("A query sees tokens to both sides of its own" +
+    lines.push_back("A query sees tokens to both sides" +
                     (kind.ahead ? ", " + grouped(*kind.ahead) + " later ones." : "."));
   }
   if (kind.chunk)
@@ -120,15 +120,15 @@ void print_row(std::ostream& os, std::string const& pair, std::string const& inv
   os << text.substr(0, text.find_last_not_of(' ') + 1) << '\n';
 }
 
-// All pairs, or seven evenly spaced and those where pairs begin to be slow or not to rotate.
-void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach, bool all) {
+// Seven pairs, evenly spaced, and those where pairs begin to be slow or not to rotate.
+void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach) {
   auto const pairs = posenc::describe(f, reach);
   std::set<std::size_t> chosen;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     bool const slow_begins = pairs[i].turns < 1 && (i == 0 || pairs[i - 1].turns >= 1);
     bool const was_rotated = i == 0 || pairs[i - 1].inv_freq != 0;
     bool const unrotated_begin = was_rotated && pairs[i].inv_freq == 0;
-    if (all || slow_begins || unrotated_begin) chosen.insert(i);
+    if (slow_begins || unrotated_begin) chosen.insert(i);
     if (unrotated_begin && i > 0) chosen.insert(i - 1);
   }
   for (std::size_t i = 0; i <= 6; ++i) chosen.insert(i * (pairs.size() - 1) / 6);
@@ -147,7 +147,7 @@ void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach, bool
   }
 }
 
-void print_kind(std::ostream& os, layer_description const& kind, report_options const& options) {
+void print_kind(std::ostream& os, layer_description const& kind, std::size_t length) {
   os << '\n';
   print_wrapped(os, "  ",
                 kind.name + ", " + grouped(kind.layers.size()) +
@@ -164,7 +164,7 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
     auto const& index = *kind.index;
     line(shown_choice(index));
     line("Index heads: " +
-         shown_rotation(index.head_dim, index.rotary, index.rotary.frequencies.at(options.length)));
+         shown_rotation(index.head_dim, index.rotary, index.rotary.frequencies.at(length)));
   }
   if (kind.alibi) {
     line("ALiBi: score - slope * distance, " + grouped(kind.alibi->heads) + " heads, max bias " +
@@ -206,10 +206,10 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
   if (kind.rotary.empty() && kind.head_dim != 0 && !kind.alibi && !kind.buckets)
     line("No rotation.");
   for (auto const& rotary : kind.rotary) {
-    auto const f = rotary.frequencies.at(options.length);
+    auto const f = rotary.frequencies.at(length);
     line(shown_rotation(kind.head_dim, rotary, f));
-    print_pairs(os, f, reach_of(kind, options.length), options.all_pairs);
-    for (auto const& remark : remarks(kind, f, options.length)) {
+    print_pairs(os, f, reach_of(kind, length));
+    for (auto const& remark : remarks(kind, f, length)) {
       print_wrapped(os, "    * ", remark);
     }
   }
@@ -218,20 +218,20 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
 }  // namespace
 
 void print(std::ostream& os, std::string const& file, model_description const& model,
-           report_options const& options) {
+           std::size_t length) {
   os << file << ": " << model.type << ", " << grouped(model.layers)
      << (model.layers == 1 ? " layer" : " layers");
   if (model.context) os << ", made for " << grouped(*model.context) << " tokens";
-  if (!model.context || *model.context != options.length)
-    os << ", shown at " << grouped(options.length);
+  if (!model.context || *model.context != length)
+    os << ", shown at " << grouped(length);
   os << '\n';
   if (!model.embedding.empty())
     os << "\n  Positions are " << model.embedding << " embeddings, added to those of tokens.\n";
   double lost = 0;  // by angles computed in float
   for (auto const& kind : model.kinds) {
-    print_kind(os, kind, options);
+    print_kind(os, kind, length);
     for (auto const& rotary : kind.rotary)
-      lost = std::max(lost, float_error(rotary.frequencies.at(options.length), options.length));
+      lost = std::max(lost, float_error(rotary.frequencies.at(length), length));
   }
   if (!model.assumptions.empty()) os << "\n  Assumed:\n";
   for (auto const& sentence : model.assumptions) print_wrapped(os, "    - ", sentence);
@@ -239,7 +239,7 @@ void print(std::ostream& os, std::string const& file, model_description const& m
   if (lost > 0) {
     print_wrapped(os, "    - ",
                   "Angles computed in float32 are off by up to " + rounded(lost) +
-                      " radians at the last of " + grouped(options.length) + " positions.");
+                      " radians at the last of " + grouped(length) + " positions.");
   }
   for (auto const& sentence : model.notes) print_wrapped(os, "    - ", sentence);
 }

@@ -9,12 +9,8 @@
 
 namespace inspect {
 
-struct report_options {
-  std::size_t length;      ///< of the sequence, for rules that depend on it
-  bool all_pairs = false;  ///< rather than a few
-};
-
+/// length: tokens of the sequence, for rules that depend on it.
 void print(std::ostream& os, std::string const& file, posenc::model_description const& model,
-           report_options const& options);
+           std::size_t length);
 
 }  // namespace inspect

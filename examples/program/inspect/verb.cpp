@@ -17,11 +17,11 @@ namespace inspect {
 namespace {
 
 struct options {
-  std::vector<std::string> files, fields;
+  std::vector<std::string> files;
   std::optional<std::size_t> length;
   std::optional<double> base;
   std::size_t head_dim = 128;
-  bool all_pairs = false, as_llama = false, list = false;
+  bool as_llama = false, list = false;
   program::outputs outputs;
 };
 
@@ -30,39 +30,30 @@ void declare(CLI::App& app, options& o) {
       app.add_option("FILE", o.files,
                      "a config.json of Hugging Face, a GGUF file, or the name of a model of --list")
           ->option_text("...");
-  auto* const list = app.add_flag("--list", o.list, "the names of the models that posenc has in it")
+  auto* const list = app.add_flag("--list", o.list, "print the names of the models that posenc holds")
                          ->excludes(files);
   auto* const base =
-      program::add_number(app, "--base", o.base, "a head of this base, rather than of a FILE", "B")
+      program::add_number(app, "--base", o.base, "base of one head, which stands for a FILE", "B")
           ->excludes(files)
           ->excludes(list);
-  program::declare_head_dim(app, o.head_dim, "of such a head, even (128)")->needs(base);
+  program::declare_head_dim(app, o.head_dim, "dims of the head of --base, an even number")
+      ->needs(base);
   program::add_number(app, "--length", o.length,
-                      "of the sequence, in tokens (the context of the model, or 4096)",
+                      "tokens of the sequence (default the model's context, else 4096)",
                       std::int64_t{1}, std::int64_t{1} << 32);
-  app.add_flag("--all-pairs", o.all_pairs, "print every pair of a head rather than some");
-  app.add_flag("--as-llama", o.as_llama,
-               "take a file of an unknown model for Llama's, rather than refuse it")
-      ->needs(files);
-  program::declare_json(app, o.outputs, ": of one model");
+  program::declare_as_llama(app, o.as_llama);
+  program::declare_json(app, o.outputs, ": one model");
   program::declare_csv(app, o.outputs,
-                       ", - for the standard output: of one model, a line for each pair");
-  app.add_option("--fields", o.fields, "of --csv (all)")
-      ->delimiter(',')
-      ->needs("--csv")
-      ->allow_extra_args(false)
-      ->option_text("NAME,...");
-  app.callback([&app, &o] {
+                       ", or to the standard output with -: one model, a line for each pair");
+  app.callback([&o] {
     auto const require = [](bool holds, char const* sentence) {
       if (!holds) throw std::runtime_error(sentence);
     };
-    bool const for_programs = o.outputs.json || !o.outputs.csv.empty();
     require(!o.files.empty() || o.base || o.list, "FILE or --base must be given, or --list");
     require(!o.outputs.json || o.files.size() <= 1, "--json must be of one model");
     require(o.outputs.csv.empty() || o.files.size() <= 1, "--csv must be of one model");
     require(!(o.outputs.json && !o.outputs.csv.empty()),
             "--json and --csv must not be given together");
-    program::refuse_unread(app, "--all-pairs", !for_programs, "--json and --csv have all pairs");
   });
 }
 
@@ -83,11 +74,9 @@ posenc::model_description head_of(double base, std::size_t head_dim) {
 void show(options const& o, std::string const& name, posenc::model_description const& model) {
   auto const length = o.length.value_or(model.context.value_or(4096));
   if (o.outputs.json) return print_json(std::cout, name, model, length);
-  auto const put = [&](std::ostream& file) {
-    print_csv(file, model, length, o.fields.empty() ? csv_columns() : o.fields);
-  };
+  auto const put = [&](std::ostream& file) { print_csv(file, model, length); };
   if (o.outputs.csv == "-") return put(std::cout);
-  print(std::cout, name, model, {.length = length, .all_pairs = o.all_pairs});
+  print(std::cout, name, model, length);
   std::cout.flush();
   reporting::write_file(o.outputs.csv, put);
 }
@@ -120,13 +109,13 @@ int run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int inspect_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc inspect",
-       "How a model encodes positions, layer by layer: how it rotates queries and keys, what it "
-       "adds to scores, how far a head sees.",
-       {{{"config.json", "of Hugging Face, or a GGUF file of llama.cpp"},
+       "Shows how a model encodes positions, layer by layer: its rotation of queries and keys, its "
+       "biases, and how far a head sees.",
+       {{{"llama-3.1-8b", "a model that posenc holds; config.json and GGUF files are read too"},
          {"--base 500k --head-dim 128 --length 8k", "a head of a base: how far does it see?"}}}},
       declare, run);
 }

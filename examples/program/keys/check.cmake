@@ -16,7 +16,7 @@ endif()
 
 # Files: a header, 2 kinds x 3 formats x 5 ways.
 expect(0 out "No outlier" ${quick} --kind none --kind slow --format q8_0 --format f16 --format int8 --csv check.csv --svg check.svg)
-expect_files(check.csv 31 check.svg "What keys in few bits do.*Bias of norm 300 in pair 60.*q8_0, 136 B")
+expect_files(check.csv 31 check.svg "Errors of scores from keys.*Bias of norm 300 in pair 60.*q8_0, 136 B")
 
 # Wrongly.
 expect_refusals(${quick} --kind none --format q8_0)

@@ -82,9 +82,9 @@ std::string to_svg(std::vector<measured_kind> const& all, std::string const& say
   };
 
   charts::svg_drawing out;
-  out.text({20, 32}, 18, width - 40, "title", "What keys in few bits do to scores");
+  out.text({20, 32}, 18, width - 40, "title", "Errors of scores from keys in few bits");
   out.text({20, 54}, 13, width - 40, "label",
-           "rms error of a logit: at 0.1, weights are off by 10 %");
+           "rms error of a logit; an error of 0.1 changes a weight by 10 %");
   out.text({20, 72}, 13, width - 40, "label", says);
   double x = 20;
   for (auto const& [way, colour] : drawn) {

@@ -25,24 +25,24 @@ struct options {
 void declare(CLI::App& app, options& o) {
   app.add_option(
          "--kind", o.kinds,
-         "of keys, one or several: none, outlier, evened, shared, slow, turning, wide, qwen")
+         "kinds of keys: none, outlier, evened, shared, slow, turning, wide, qwen (default all)")
       ->check(program::one_of(kind_names()))
       ->option_text("NAME");
-  app.add_option("--format", o.formats, "one of them, or several (all)")
+  app.add_option("--format", o.formats, "formats of keys: " + charts::joined(format_names()) + " (default all)")
       ->check(program::one_of(format_names()))
       ->option_text("NAME");
-  program::add_number(app, "--gain", o.of.gain, "of the outlying pair of keys (30)", 1e-3, 1e3,
+  program::add_number(app, "--gain", o.of.gain, "gain of the outlying pair of keys", 1e-3, 1e3,
                       "G");
   program::add_number(app, "--bias", o.of.pair_bias,
-                      "norm of the bias in one pair, or in three (300)", 0.0, 1e4);
-  program::add_number(app, "--wide-bias", o.of.wide_bias, "norm of the bias over all dims (22)",
+                      "norm of the bias in one pair, or in three", 0.0, 1e4);
+  program::add_number(app, "--wide-bias", o.of.wide_bias, "norm of the bias over all dims",
                       0.0, 1e4);
-  program::add_number(app, "--head-dim", o.of.head_dim, "a multiple of 32 (128)", 32, 1024);
-  program::add_number(app, "--base", o.of.base, "of the frequencies (1000000)", 2.0, 1e12, "B");
-  program::add_number(app, "--tokens", o.of.sample.tokens, "keys, at random positions (4000)", 2,
+  program::add_number(app, "--head-dim", o.of.head_dim, "dims of a head, a multiple of 32", 32, 1024);
+  program::add_number(app, "--base", o.of.base, "base of the frequencies", 2.0, 1e12, "B");
+  program::add_number(app, "--tokens", o.of.sample.tokens, "number of keys, which lie at random positions", 2,
                       1'000'000);
-  program::add_number(app, "--queries", o.of.sample.queries, "for the weights (8)", 1, 10'000);
-  program::add_number(app, "--context", o.of.sample.context, "positions are below (32768)", 2,
+  program::add_number(app, "--queries", o.of.sample.queries, "queries, whose weights are averaged", 1, 10'000);
+  program::add_number(app, "--context", o.of.sample.context, "end of the positions", 2,
                       1 << 30);
   program::declare_seed(app, o.of.sample.seed);
   program::declare_csv(app, o.outputs);
@@ -57,10 +57,8 @@ void declare(CLI::App& app, options& o) {
          {scope{"--gain", {"outlier", "evened", "shared"}},
           scope{"--bias", {"slow", "turning", "qwen"}}, scope{"--wide-bias", {"wide", "qwen"}}}) {
       auto const shown = [&](auto const& kind) { return std::ranges::count(o.kinds, kind) != 0; };
-      std::string names;
-      for (auto const& kind : kinds) names += (names.empty() ? "" : ", ") + kind;
       program::refuse_unread(app, option, o.kinds.empty() || std::ranges::any_of(kinds, shown),
-                             "it is of keys " + names + ", which --kind does not name");
+                             "it is of keys " + charts::joined(kinds) + ", which --kind does not name");
     }
   });
 }
@@ -96,16 +94,15 @@ void run(options const& o) {
                     charts::compact(static_cast<double>(o.of.sample.context));
   charts::print_folded(std::cout,
                        "Errors of scores and weights from keys in few bits. " + says +
-                           "; W x and queries are normal, of unit variance unless said. First the "
-                           "rms error of a logit <q, k> / sqrt(head_dim), then the share of the "
-                           "attention weight that moves to other keys.",
+                           "; W x and queries are normal, of unit variance unless said. A logit is "
+                           "<q, k> / sqrt(head_dim).",
                        style.columns);
   std::cout << '\n';
   print(std::cout, all);
   for (auto const* const sentence :
        {"as it is: the rotated key, with its bias.",
         "Hadamard: transformed before coding, and queries with it.",
-        "mean out: less the mean of all rotated keys, which softmax does not see.",
+        "mean out: the rotated key less the mean of all, which softmax does not see.",
         "bias out: W x rotated; attention adds <q, R(p) b>, known from the position.",
         "both: W x rotated, then transformed."})
     charts::print_folded(std::cout, sentence, style.columns);
@@ -116,13 +113,13 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int keys_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc keys",
-       "Shows what keys in few bits do to scores and weights: stored as they are, transformed by a "
-       "Hadamard matrix, without their mean, without the bias of their projection.",
-       {{{"--kind qwen --format q8_0 --format f16", "the bias of Qwen 2.5's keys"},
+       "Shows the errors of scores and weights from keys in few bits. Keys are stored as they are, "
+       "after a Hadamard transform, less their mean, or less the bias of their projection.",
+       {{{"--kind qwen --format q8_0 --format f16", "keys with a bias as Qwen 2.5 has it"},
          {"--kind outlier --kind shared --svg keys.svg", "two kinds in every format, drawn"}}}},
       declare, run);
 }

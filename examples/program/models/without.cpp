@@ -1,4 +1,4 @@
-// What stands for reading.cpp where nlohmann-json is absent.
+// Stands for reading.cpp in a build without nlohmann-json.
 #include <stdexcept>
 
 #include "program/models/reading.hpp"

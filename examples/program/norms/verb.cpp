@@ -16,11 +16,11 @@ struct options {
 };
 
 void declare(CLI::App& app, options& o) {
-  app.add_option("FILE", o.file, "the GGUF file of a model, or the first of several")->required();
-  program::add_number(app, "--layer", o.layer, "this layer alone");
+  app.add_option("FILE", o.file, "GGUF file of a model, or the first of several")->required();
+  program::add_number(app, "--layer", o.layer, "layer to show (default all)");
   program::add_number(app, "--context", o.context,
-                      "tokens within which turns are counted, and for rules that go by it (the "
-                      "model's)",
+                      "tokens within which turns are counted, also for rules that need them "
+                      "(default the model's context)",
                       1, 1 << 30);
   program::declare_outputs(app, o.outputs);
 }
@@ -36,14 +36,14 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int norms_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc norms",
        "Shows the norms of all heads of a model by frequency, from the weights of its GGUF file, "
        "and which heads may be positional.",
-       {{{"model.gguf --svg maps.svg", "all heads of a model, drawn as maps"},
-         {"model.gguf --layer 3 --csv norms.csv", "those of a layer, for programs"}}}},
+       {{{"model.gguf --svg maps.svg", "all heads of a model, as maps"},
+         {"model.gguf --layer 3 --csv norms.csv", "the heads of one layer, for programs"}}}},
       declare, run);
 }
 

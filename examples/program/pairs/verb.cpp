@@ -27,10 +27,10 @@ struct options {
 void declare(CLI::App& app, options& o) {
   program::declare_heads(app, o.of, " (without files: a head made for the previous token)");
   program::declare_context(
-      app, o.of, "tokens within which turns are counted, and for rules that go by it (8192)");
-  program::add_number(app, "--head", o.head, "of the queries (0)");
-  program::add_number(app, "--query", o.query, "this token's alone (the mean over all)");
-  program::add_number(app, "--distance", o.distance, "from a query to its key, in tokens (1)", 0,
+      app, o.of, "tokens within which turns are counted, also for rules that need them (default 8192)");
+  program::add_number(app, "--head", o.head, "head of the queries (default 0)");
+  program::add_number(app, "--query", o.query, "token whose query is measured (default the mean over all)");
+  program::add_number(app, "--distance", o.distance, "tokens from a query to its key", 0,
                       1 << 30);
   program::declare_outputs(app, o.outputs);
 }
@@ -155,15 +155,15 @@ void run(options o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int pairs_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc pairs",
-       "Shows what each pair of dims, and so each frequency, adds to the scores of queries and "
-       "keys, and what it could add: of a head made for the previous token, or of your own.",
+       "Shows the part of each pair of dims, and so of each frequency, in the scores of your "
+       "queries and keys, or of a head that is made for the previous token.",
        {{{"--base 500k --distance 100", "a head that attends to the previous token"},
          {"--q q.npy --k k.npy --config config.json --svg pairs.svg",
-          "your own, saved by numpy.save, and rotated as the model does"}}}},
+          "your head, saved by numpy.save, rotated as the model does"}}}},
       declare, run);
 }
 

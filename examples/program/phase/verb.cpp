@@ -26,13 +26,13 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int phase_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc phase",
-       "Shows how sharp softmax must be among 16 to a million keys, by three papers, and how sharp "
-       "models make it.",
-       {{{"--svg phase.svg", "the phase figure, drawn"},
+       "Shows the sharpness that three papers ask of softmax among 16 to a million keys, and the "
+       "sharpness that models give it.",
+       {{{"--svg phase.svg", "both charts as a picture"},
          {"--trained 4096 --scale 0.5", "models that were trained on 4096 keys"}}}},
       declare, run);
 }

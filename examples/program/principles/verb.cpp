@@ -97,15 +97,17 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int principles_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc principles",
-       "The way from no positions to RoPE: draws each step, and measures why it is taken.",
-       {{{"--svg steps.svg", "all steps, drawn"}, {"--step 9 --svg triplets.svg", "one of them"}}}},
+       "Shows the way from no positions to RoPE: each step with a picture, and with the numbers that "
+       "lead to it.",
+       {{{"--svg steps.svg", "all steps, as one picture"},
+         {"--step 9 --svg triplets.svg", "one step"}}}},
       [](CLI::App& app, options& o) {
-        program::add_number(app, "--step", o.step, "this step alone");
-        app.add_option("--strips", o.strips, "draw all steps there, in rows of one idea each")
+        program::add_number(app, "--step", o.step, "step to show (default all)");
+        app.add_option("--strips", o.strips, "folder for pictures of all steps, one for each idea")
             ->option_text("FOLDER");
         program::declare_outputs(app, o.outputs);
       },

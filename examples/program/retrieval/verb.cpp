@@ -28,32 +28,30 @@ struct options {
 
 void declare(CLI::App& app, options& o) {
   auto& e = o.experiment;
-  auto const number = [&](char const* name, auto& value, long long least, long long most,
-                          std::string const& says) {
-    return program::add_number(app, name, value, says + " (" + std::to_string(value) + ")", least,
-                               most);
-  };
-  auto* const steps = number("--steps", e.steps, 1, 10'000'000, "of training");
-  number("--batch", e.batch, 1, 65'536, "sets a step");
-  auto* const seeds = number("--seeds", e.seeds, 2, 1000, "networks to train");
-  program::add_number(app, "--sets", o.sets,
-                      "of each size to test on (" + std::to_string(e.sets) + ")", 1, 1'000'000);
-  auto* const largest = number("--largest", e.largest, 16, 262'144,
-                               "items of a set: the sizes are 16, 32, 64, ... as far as this");
-  number("--threads", e.threads, 1, 256, "seeds at a time");
-  number("--seed", e.seed, 0, 1'000'000'000'000, "the first of the seeds");
+  using program::add_number;
+  auto* const steps = add_number(app, "--steps", e.steps, "steps of training", 1, 10'000'000);
+  add_number(app, "--batch", e.batch, "sets of a step", 1, 65'536);
+  auto* const seeds = add_number(app, "--seeds", e.seeds, "networks to train", 2, 1000);
+  add_number(app, "--sets", o.sets,
+             "sets of each size to test on" + program::default_of(static_cast<double>(e.sets)), 1,
+             1'000'000);
+  auto* const largest = add_number(
+      app, "--largest", e.largest,
+      "items of the largest sets; the sizes are 16, 32, 64 and so on", 16, 262'144);
+  add_number(app, "--threads", e.threads, "networks to train at a time", 1, 256);
+  add_number(app, "--seed", e.seed, "first of the seeds", 0, std::int64_t{1'000'000'000'000});
   app.add_flag("--quick", o.quick,
-               "a first look, in seconds: --steps 1000 --seeds 3 --sets 600 --largest 1024")
+               "take a first look, in seconds: --steps 1000 --seeds 3 --sets 600 --largest 1024")
       ->excludes(steps)
       ->excludes(seeds)
       ->excludes(largest);
   program::declare_csv(app, o.outputs);
   program::declare_svg(app, o.outputs);
   program::declare_columns(app, o.outputs, 78);
-  app.add_option("--maps", o.maps, "SVG of the weights of the largest items, by size")
+  app.add_option("--maps", o.maps, "write a picture of the weights of the largest items to FILE")
       ->option_text("FILE");
   auto* const table = app.add_option("--table", o.table,
-                                     "print the tables of a file that --csv wrote, train nothing")
+                                     "file that --csv wrote, whose tables are printed; nothing is trained")
                           ->option_text("FILE");
   for (auto* const other : app.get_options())
     if (other != table && other != app.get_help_ptr()) table->excludes(other);
@@ -108,14 +106,14 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int retrieval_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc retrieval",
        "Trains networks to find the item of the largest priority in small sets, and tests rules of "
-       "softmax on large ones. All of it takes minutes.",
-       {{{"--quick --svg retrieval.svg", "a first look, in seconds, drawn"},
-         {"--table results.csv", "the table of a file that --csv wrote"}}}},
+       "softmax on large ones. A run with the defaults takes minutes.",
+       {{{"--quick --svg retrieval.svg", "a first look, in seconds, as a picture"},
+         {"--quick --seed 4 --csv retrieval.csv", "other networks, for programs"}}}},
       declare, [](options& o) {
         auto& e = o.experiment;
         if (o.quick) e.steps = 1000, e.seeds = 3, e.sets = 600, e.largest = 1024;

@@ -9,9 +9,9 @@
 
 namespace ring {
 
-int verb(int argc, char** argv);
+extern "C" int ring_verb(int argc, char** argv);
 
-int verb(int, char** argv) {
+int ring_verb(int, char** argv) {
   return program::guarded("posenc ring", [&]() -> int {
     std::error_code failed;
     auto const self = std::filesystem::read_symlink("/proc/self/exe", failed);

@@ -26,23 +26,23 @@ void declare(CLI::App& app, options& o) {
   auto const one_of = [](auto const& names) {
     return program::one_of({std::begin(names), std::end(names)});
   };
-  program::add_number(app, "--tokens", o.of.tokens, "of the whole sequence (1024)", 1, 1 << 20);
-  program::add_number(app, "--heads", o.of.heads, "of queries (8)", 1, 1024);
+  program::add_number(app, "--tokens", o.of.tokens, "tokens of the whole sequence", 1, 1 << 20);
+  program::add_number(app, "--heads", o.of.heads, "heads of queries", 1, 1024);
   program::add_number(app, "--kv-heads", o.of.kv_heads,
-                      "of keys and values; divides the heads of queries (2)", 1, 1024);
-  program::add_number(app, "--head-dim", o.of.head_dim, "numbers of a head (64)", 1, 1024);
+                      "heads of keys and values, which divide the heads of queries", 1, 1024);
+  program::add_number(app, "--head-dim", o.of.head_dim, "dims of a head", 1, 1024);
   app.add_option("--split", o.splits,
-                 "how tokens are given to ranks: contiguous, striped, zig-zag (all)")
+                 "splits of the tokens over ranks: contiguous, striped, zig-zag (default all)")
       ->check(one_of(o.splits))
       ->delimiter(',')
       ->option_text("NAME ...");
-  app.add_option("--encoding", o.encoding, "rope, alibi or nope (rope)")
+  app.add_option("--encoding", o.encoding, "encoding: rope, alibi or nope (default rope)")
       ->check(one_of(all_encodings))
       ->option_text("NAME");
   app.add_option("--temperature", o.temperature,
-                 "of the softmax: none, constant (1.25) or position (Llama 4's, a step each eighth "
-                 "of the sequence); rules that depend "
-                 "on the whole row cannot be had: adaptive, log-n, ssmax")
+                 "temperature of the softmax: none, constant (1.25) or position (Llama 4's, a step "
+                 "each eighth of the sequence). adaptive, log-n and ssmax are refused: they depend "
+                 "on the whole row (default none)")
       ->check(one_of(all_temperatures))
       ->option_text("NAME");
   program::declare_seed(app, o.of.seed);
@@ -53,11 +53,10 @@ void declare(CLI::App& app, options& o) {
 bool parse(ranks const& all, int argc, char** argv, options& o) {
   program::verb_help const help{
       "posenc ring",
-      "Shows that attention of a sequence split over the processes of mpiexec is that of one "
-      "process, and who has how much of the work.",
+      "Splits a sequence over the processes of mpiexec, compares the attention with that of one "
+      "process, and shows the work of each.",
       {{{"--tokens 4k --svg work.svg", "all splits, in one process"},
-        {"--encoding alibi --split zig-zag",
-         "as `mpiexec -n 4 posenc ring ...`: in four processes"}}}};
+        {"mpiexec -n 4 posenc ring --encoding alibi --split zig-zag", "in four processes"}}}};
   CLI::App app(help.says, help.name);
   declare(app, o);
   return program::parse(app, help, argc, argv, all.rank() == 0);

@@ -18,11 +18,11 @@ struct options {
 
 void declare(CLI::App& app, options& o) {
   app.add_option("FILE", o.file,
-                 "scores: FILE.npy, FILE.gguf:TENSOR or text, a line for each row; -inf masks a "
-                 "key")
+                 "file of scores: FILE.npy, FILE.gguf:TENSOR or text, a line for each row; -inf "
+                 "masks a key")
       ->required();
   program::add_number(app, "--factor", o.factor,
-                      "what the scores are multiplied by, such as 1 / sqrt(head_dim) (1)", "S");
+                      "factor on the scores, such as 1 / sqrt(head_dim)", "S");
   dispersion::declare_eps(app, o.eps);
   dispersion::declare_temperatures(app, o.of);
   program::declare_outputs(app, o.outputs);
@@ -44,14 +44,14 @@ void run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int sharpness_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc sharpness",
-       "Says how sharp softmax is among scores of your own: their entropy and spread, and what "
-       "rules of temperature make of them.",
+       "Shows how sharp softmax is among your scores: their spread and entropy, as they are and "
+       "under rules of temperature.",
        {{{"scores.npy --factor 0.125", "scores of heads of 64 dims, saved by numpy.save"},
-         {"scores.txt --svg sharpness.svg", "a line of text for each row, drawn"}}}},
+         {"echo 5 3 1 0 0 0 0 0 | posenc sharpness /dev/stdin", "a line of text for each row"}}}},
       declare, run);
 }
 

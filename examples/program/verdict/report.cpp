@@ -139,7 +139,7 @@ void print(std::ostream& os, std::string const& file, posenc::model_description 
     print_wrapped(os, "  * ", "Error of a score over a typical score: 1.4 is an unrelated score.");
   if (std::ranges::any_of(all, is_of_keys))
     print_wrapped(os, "  % ",
-                  "Of the keys that queries see or should see, those wrong or missing.");
+                  "Wrong or missing keys, among all that queries see or should see.");
   os << '\n';
   print_wrapped(os, "  ", conclusion);
 }

@@ -1,5 +1,5 @@
-// What engines are known to get wrong on a model, and what that does; where a GGUF file and its
-// config.json disagree.
+// The mistakes that engines are known to make on a model, and their errors; where a GGUF file and
+// its config.json disagree.
 #include <exception>
 #include <filesystem>
 #include <set>
@@ -24,13 +24,12 @@ struct options {
 
 void declare(CLI::App& app, options& o) {
   app.add_option("FILE", o.files,
-                 "a config.json, a GGUF file, or the name of a model of inspect --list; or a GGUF "
-                 "file and its config.json, in either order")
+                 "a config.json, a GGUF file, or the name of a model of posenc inspect --list; or a "
+                 "GGUF file and its config.json")
       ->required()
       ->expected(1, 2)
       ->option_text("[FILE]");
-  app.add_flag("--as-llama", o.as_llama,
-               "take a file of an unknown model for Llama's, rather than refuse it");
+  program::declare_as_llama(app, o.as_llama);
   program::declare_json(app, o.outputs);
 }
 
@@ -99,15 +98,16 @@ int run(options const& o) {
 
 }  // namespace
 
-int verb(int argc, char** argv) {
+extern "C" int verdict_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc verdict",
-       "What engines are known to get wrong on such a model, each mistake with the threads where "
-       "it was found, and what it does. Of a GGUF file and its config.json, where they disagree, "
-       "and what llama.cpp computes. Exit status 0: nothing; 2: something; 1: a file is refused.",
-       {{{"config.json", "what engines are known to get wrong on it"},
-         {"model.gguf config.json --json", "where they disagree, for programs"}}}},
+       "Lists the mistakes that engines are known to make on a model, with the threads that report "
+       "them and the errors that they cause; or the settings in which a GGUF file and its "
+       "config.json differ, and what llama.cpp computes. Exit status 0: the list is empty. 1: a "
+       "file is refused. 2: the list has entries.",
+       {{{"gemma-3-27b", "the mistakes that engines make on a model that posenc holds"},
+         {"model.gguf config.json --json", "the differences of two files, for programs"}}}},
       declare, run);
 }
 
