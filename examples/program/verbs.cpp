@@ -54,6 +54,9 @@ int verb(int argc, char** argv);
 namespace sharpness {
 int verb(int argc, char** argv);
 }
+namespace run {
+int verb(int argc, char** argv);
+}
 namespace verdict {
 int verb(int argc, char** argv);
 }
@@ -70,6 +73,7 @@ int compare::verb(int, char** argv) { return absent(argv); }
 int conformance::verb(int, char** argv) { return absent(argv); }
 int identify::verb(int, char** argv) { return absent(argv); }
 int inspect::verb(int, char** argv) { return absent(argv); }
+int run::verb(int, char** argv) { return absent(argv); }
 int verdict::verb(int, char** argv) { return absent(argv); }
 #endif
 
@@ -78,6 +82,7 @@ namespace program {
 std::span<verb const> verbs() {
   static constexpr verb all[]{
       {"curves", "How does attention change with distance?", curves::verb},
+      {"run", "How well does a trained model predict a text, and what changes that?", run::verb},
       {"inspect", "How does a model encode positions? How far do heads see?", inspect::verb},
       {"verdict", "What do engines get wrong on such a model?", verdict::verb},
       {"conformance", "Does my engine compute what it should, case by case?", conformance::verb},
