@@ -77,6 +77,8 @@ void activate(activation act, std::span<float> x) {
   }
 }
 
+}  // namespace
+
 // Numbers [tokens][width].
 struct rows {
   std::vector<float> numbers;
@@ -89,8 +91,6 @@ struct rows {
   std::span<float> operator[](std::size_t token) { return {numbers.data() + token * width, width}; }
   std::size_t tokens() const { return width == 0 ? 0 : numbers.size() / width; }
 };
-
-}  // namespace
 
 decoder::decoder(program::weight_files const& files, std::size_t threads)
     : model_(new loaded_model(files, threads)) {}

@@ -13,7 +13,6 @@ using posenc::detail::json;
 
 constexpr auto index_end = ".safetensors.index.json";
 constexpr std::uint64_t most_header = 100'000'000;  // as safetensors' own reader has it
-constexpr std::uint64_t most_numbers = std::uint64_t{1} << 40;
 
 std::optional<std::uint64_t> whole(json const& value) {
   return value.is_number_unsigned() ? std::optional(value.get<std::uint64_t>()) : std::nullopt;

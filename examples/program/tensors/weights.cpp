@@ -12,8 +12,6 @@
 namespace program {
 namespace {
 
-constexpr std::uint64_t most_numbers = std::uint64_t{1} << 40;
-
 constexpr auto string_type = static_cast<std::uint32_t>(posenc::detail::gguf_type::string);
 
 // A list of the header of a file in memory, by read(bytes) for each value; nothing where it is

@@ -17,6 +17,9 @@
 
 namespace program {
 
+/// The most numbers of a tensor.
+inline constexpr std::uint64_t most_numbers = std::uint64_t{1} << 40;
+
 /// A tensor of a model's files. A list of numbers is one row.
 struct weight {
   std::string name;
