@@ -169,6 +169,15 @@ std::vector<layer_plan> changed_plans(decoder const& model, std::vector<change> 
   return plans;
 }
 
+bool can_change(decoder const& model, change const& one, std::size_t length) {
+  auto plans = model.plans();
+  for (std::size_t layer = 0; layer < plans.size(); ++layer)
+    if (one.make(plans[layer].ways.back(),
+                 {model.description(), layer, model.heads(), model.key_heads(), length}))
+      return true;
+  return false;
+}
+
 // ---- Frequencies
 
 change fastest_pairs(std::size_t count) {

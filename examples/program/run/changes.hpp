@@ -39,6 +39,9 @@ struct places {
 std::vector<layer_plan> changed_plans(decoder const& model, std::vector<change> const& changes,
                                       places const& where, std::size_t length);
 
+/// Whether some layer has what the change needs.
+bool can_change(decoder const& model, change const& one, std::size_t length);
+
 // Frequencies.
 change fastest_pairs(std::size_t count);                    ///< the others stop
 change slowest_pairs(std::size_t count);                    ///< likewise

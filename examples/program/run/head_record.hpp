@@ -5,9 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "posenc/attention/rules.hpp"
-#include "posenc/heads/heads_view.hpp"
-
 namespace run {
 
 /// All means are over the queries from this one on: earlier ones have few keys.
@@ -20,15 +17,15 @@ class head_record {
  public:
   explicit head_record(std::size_t tokens) : sums_(tokens) {}
 
-  /// The weights of a query on the keys 0, 1, ..., of which it sees `seen`; later keys have none.
-  void add(std::size_t query, std::size_t seen, std::span<float const> weights);
+  /// The weights of a query on the keys 0, 1, ...; keys without a weight are not seen.
+  void add(std::size_t query, std::span<float const> weights);
 
   std::size_t queries() const { return queries_; }  ///< that are counted
   /// The mean weight of the keys at a distance, of queries that have such a key; 0 of none.
   double at_distance(std::size_t distance) const { return at_distances(distance, distance + 1); }
   /// Of the keys at distances from `first` on, `last` not included.
   double at_distances(std::size_t first, std::size_t last) const;
-  /// The mean of a row's entropy over ln n, n being the number of keys that the query sees.
+  /// The mean of a row's entropy over ln n, n being the number of tokens up to the query.
   double entropy() const { return mean(entropy_); }
   double on_first() const { return mean(on_first_); }  ///< the weight of the text's first token
   double on_self() const { return at_distance(0); }
@@ -52,12 +49,5 @@ class head_record {
   double entropy_ = 0, on_first_ = 0, near_squares_ = 0;
   std::vector<double> sums_;  // [distance]
 };
-
-/// Adds all queries of a text to the records of a layer's heads. q, k: as attention takes them,
-/// rotated, [tokens][heads or kv heads][head_dim], at the positions 0, 1, .... Attention computes
-/// the weights, by blocks of queries and on so many threads.
-void record_layer(std::span<head_record> heads, posenc::heads_view<float const> const& q,
-                  posenc::heads_view<float const> const& k, posenc::attention_rules const& rules,
-                  std::size_t threads);
 
 }  // namespace run

@@ -215,7 +215,12 @@ class loader {
   }
 
   void read_outside() {
-    auto const& embedding = tensors_.at("token_embd");
+    bool const is_tied =
+        keys_.flag({"tie_word_embeddings", ""}).value_or(!tensors_.has("output", {}));
+    // A tied matrix may be stored by its other name alone.
+    bool const by_output =
+        is_tied && !tensors_.has("token_embd", {}) && tensors_.has("output", {});
+    auto const& embedding = tensors_.at(by_output ? "output" : "token_embd");
     if (embedding.shape.size() != 2) embedding.refuse("must be a matrix, got " + embedding.shown_shape());
     m_.embedding = &embedding;
     m_.vocabulary = embedding.shape[0], m_.width = embedding.shape[1];
@@ -228,8 +233,6 @@ class loader {
     }
     m_.output_norm = norm("output_norm", {});
     if (!m_.output_norm) tensors_.at("output_norm");
-    bool const is_tied =
-        keys_.flag({"tie_word_embeddings", ""}).value_or(!tensors_.has("output", {}));
     if (tensors_.has("output", {})) {
       m_.output = tensors_.product("output", {}, m_.vocabulary, m_.width);
     } else if (is_tied || files_.is_gguf()) {

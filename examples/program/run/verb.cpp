@@ -1,72 +1,117 @@
-// How well a trained model predicts a text.
-#include <cmath>
-#include <cstdint>
+// How well a trained model predicts a text, where its heads look, and what a change costs.
+#include <algorithm>
 #include <fstream>
-#include <iomanip>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "program/options.hpp"
-#include "program/run/decoder.hpp"
+#include "program/run/facts.hpp"
+#include "program/run/measurement.hpp"
+#include "program/run/mistakes.hpp"
+#include "program/run/options.hpp"
+#include "program/run/report.hpp"
+#include "program/text/tokenizer.hpp"
+#include "reporting/progress_line.hpp"
 
 namespace run {
 namespace {
 
-struct options {
-  std::string model, ids;
-  std::size_t threads = 2;
-};
-
-void declare(CLI::App& app, options& o) {
-  app.add_option("MODEL", o.model, "a folder of Hugging Face, or a GGUF file")->required();
-  app.add_option("--ids", o.ids, "a file of token ids")->required();
-  program::add_number(app, "--threads", o.threads, "threads", 1, 256);
+std::string title_of(std::string const& file, decoder const& model) {
+  auto const& description = model.description();
+  auto const& first = description.kinds.front();
+  return file + ": " + description.type + ", " + std::to_string(model.layers()) + " layers, " +
+         std::to_string(model.heads()) + " heads of " + std::to_string(first.head_dim) + " over " +
+         std::to_string(model.key_heads()) + " of keys";
 }
 
-std::vector<std::uint32_t> read_ids(std::string const& file) {
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error(file + " cannot be read");
-  std::vector<std::uint32_t> ids;
-  for (std::uint32_t id = 0; in >> id;) ids.push_back(id);
-  if (!in.eof()) throw std::runtime_error(file + ": must be whole numbers with spaces between");
-  if (ids.size() < 2) throw std::runtime_error(file + ": must have two ids or more");
+std::vector<std::uint32_t> ids_of(options const& o, program::weight_files const& files,
+                                  std::size_t vocabulary) {
+  auto ids = o.ids.empty() ? program::tokenizer(files).encode_file(o.text)
+                           : program::read_ids(o.ids, vocabulary);
+  if (o.tokens) ids.resize(std::min(ids.size(), *o.tokens));
+  if (ids.size() < 2)
+    throw std::runtime_error((o.ids.empty() ? o.text : o.ids) +
+                             ": must have two tokens or more, got " + std::to_string(ids.size()));
   return ids;
 }
 
-// The mean of -ln p over the tokens that are predicted.
-class cross_entropy : public observer {
- public:
-  explicit cross_entropy(std::vector<std::uint32_t> const& ids) : ids_(ids) {}
-
-  void see_logits(std::size_t first, std::span<float const> logits) override {
-    auto const rows = logits.size() / vocabulary;
-    for (std::size_t t = 0; t < rows && first + t + 1 < ids_.size(); ++t) {
-      auto const row = logits.subspan(t * vocabulary, vocabulary);
-      double largest = -INFINITY, sum = 0;
-      for (auto const x : row) largest = std::max(largest, static_cast<double>(x));
-      for (auto const x : row) sum += std::exp(static_cast<double>(x) - largest);
-      sum_ += largest + std::log(sum) - static_cast<double>(row[ids_[first + t + 1]]);
-    }
-  }
-  double mean() const { return sum_ / static_cast<double>(ids_.size() - 1); }
-
-  std::size_t vocabulary = 0;
-
- private:
-  std::vector<std::uint32_t> const& ids_;
-  double sum_ = 0;
-};
-
 void run(options const& o) {
-  auto const ids = read_ids(o.ids);
+  auto const style = program::checked(o.outputs);
   program::weight_files const files(o.model);
   decoder const model(files, o.threads);
-  cross_entropy seen(ids);
-  seen.vocabulary = model.vocabulary();
-  sequence text(model, model.plans(), ids.size());
-  text.append(ids, seen);
-  std::cout << std::setprecision(9) << "cross-entropy " << seen.mean() << '\n';
+  auto const ids = ids_of(o, files, model.vocabulary());
+  auto const asked = changes_of(o);
+  auto const where = places_of(o);
+  if (asked.empty() && !(where.layers.empty() && where.heads.empty()))
+    throw std::runtime_error("--layers and --heads say where changes are made: there is none");
+
+  std::vector<named_plans> runs;
+  auto const add = [&](change const& one) {
+    runs.push_back({one.name, one.says, changed_plans(model, {one}, where, ids.size())});
+  };
+  auto const add_those_that_can = [&](std::vector<change> const& all) {
+    for (auto const& one : all) {
+      auto plans = model.plans();
+      if (can_change(model, one, ids.size())) add(one);
+    }
+  };
+  if (!asked.empty()) {
+    std::string name, says;
+    for (auto const& one : asked)
+      name += (name.empty() ? "" : "+") + one.name, says += (says.empty() ? "" : "; ") + one.says;
+    runs.push_back({name, says, changed_plans(model, asked, where, ids.size())});
+  }
+  if (o.sweep) add_those_that_can(sweep(model));
+  if (o.facts) add_those_that_can(standard_changes(model));
+  if (o.mistakes) std::ranges::move(mistaken_plans(model), std::back_inserter(runs));
+
+  run_report report{.title = title_of(o.model, model), .tokens = ids.size()};
+  reporting::progress_line progress;
+  auto const all = static_cast<double>(runs.size() + 1);
+  auto const shows = [&](std::string const& what, double done) {
+    return [&progress, what, done, all](double part) { progress.show(what, (done + part) / all); };
+  };
+  report.own = measure(model, model.plans(), ids,
+                       {.keeps_logits = !runs.empty(), .measures_heads = true},
+                       shows("the model", 0));
+  std::optional<program::tokenizer> words;
+  auto const written = [&](std::vector<layer_plan> const& plans) {
+    std::string text;
+    auto const next = greedy(model, plans, ids, o.greedy);
+    if (o.ids.empty()) {
+      if (!words) words.emplace(files);
+      return words->decode(next);
+    }
+    for (auto const id : next) text += (text.empty() ? "" : " ") + std::to_string(id);
+    return text;
+  };
+  if (o.greedy > 0) report.writes = written(model.plans());
+  for (auto const& one : runs) {
+    auto const done = static_cast<double>(report.costs.size() + 1);
+    report.costs.push_back(
+        {one.name, one.says,
+         measure(model, one.plans, ids, {.own = report.own.logits}, shows(one.name, done))
+             .of_text,
+         o.greedy > 0 ? written(one.plans) : std::string()});
+  }
+  if (o.mistakes)
+    std::ranges::stable_sort(report.costs, std::ranges::greater{},
+                             [](cost const& c) { return c.of.mean().mean; });
+  report.shows_heads = runs.empty();
+
+  if (o.outputs.json) {
+    auto found = facts_of(report.own, ids);
+    found.insert(found.begin(), {{"model", json_text(o.model)},
+                                 {"text", json_text(o.ids.empty() ? o.text : o.ids)}});
+    for (auto const& one : report.costs) add_change(found, one.name, one.of);
+    write_json(std::cout, found);
+  } else {
+    print(std::cout, report, style);
+  }
+  program::write(
+      o.outputs, [&](std::ostream& file) { write_csv(file, report); },
+      [&] { return to_svg(report); });
 }
 
 }  // namespace
@@ -75,9 +120,10 @@ int verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc run",
-       "Runs a trained model over a text, and shows how well it predicts the text.",
-       {{{"model.gguf --ids text.ids", "the cross-entropy of a text"},
-         {"folder --ids text.ids --threads 4", "of a folder of Hugging Face, on 4 threads"}}}},
+       "Runs a trained model over a text: how well it predicts the text, which heads look by "
+       "position, and what a change of its encoding, mask or cache costs.",
+       {{{"model.gguf --text book.txt", "how well it predicts, and where its heads look"},
+         {"model.gguf --text book.txt --keys q4_0 --values q4_0", "what such a cache costs"}}}},
       declare, run);
 }
 

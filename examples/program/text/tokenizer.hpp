@@ -29,6 +29,8 @@ class tokenizer {
   /// With the tokens that the model's settings add in front and behind. Throws std::runtime_error
   /// for a text that is not UTF-8; `name` is that of its file.
   token_ids encode(std::string_view text, std::string const& name = "the text") const;
+  /// Of a file's text.
+  token_ids encode_file(std::string const& file) const;
   /// The text of ids; tokens that are no text (BOS and its like) are left out.
   std::string decode(std::span<std::uint32_t const> ids) const;
   /// One token as people read it: special tokens by their name, bytes that are no UTF-8 as <0xE2>.
