@@ -438,18 +438,36 @@ change with_temperature(std::string const& name, posenc::temperature_rule rule, 
 
 namespace {
 std::string name_of(stored as) { return std::string(stored_names[static_cast<std::size_t>(as)]); }
+
+bool takes(stored as, std::size_t head_dim) {
+  try {
+    return any_format{as}.bytes(head_dim) > 0;
+  } catch (std::invalid_argument const&) {
+    return false;
+  }
+}
+
+change in_format(std::string name, std::string says, stored as, std::function<void(way&)> make) {
+  return {std::move(name), std::move(says),
+          [as, make = std::move(make)](way& w, auto const&) {
+            if (!takes(as, w.says.head_dim)) return false;
+            make(w);
+            return true;
+          },
+          "heads of dims that the format takes"};
+}
 }  // namespace
 
 change keys_stored(stored as) {
-  return of_scores("keys_" + name_of(as), "keys in " + name_of(as),
+  return in_format("keys_" + name_of(as), "keys in " + name_of(as), as,
                    [as](way& w) { w.keys = as; });
 }
 change values_stored(stored as) {
-  return of_scores("values_" + name_of(as), "values in " + name_of(as),
+  return in_format("values_" + name_of(as), "values in " + name_of(as), as,
                    [as](way& w) { w.values = as; });
 }
 change stored_as(stored as) {
-  return of_scores("cache_" + name_of(as), "keys and values in " + name_of(as),
+  return in_format("cache_" + name_of(as), "keys and values in " + name_of(as), as,
                    [as](way& w) { w.keys = w.values = as; });
 }
 change with_hadamard() {

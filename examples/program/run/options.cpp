@@ -89,10 +89,8 @@ change scaling_of(std::string const& text) {
 void declare(CLI::App& app, options& o) {
   using program::add_number;
   app.add_option("MODEL", o.model, "a folder of Hugging Face, or a GGUF file")->required();
-  auto* const text = app.add_option_group("the text");
-  text->add_option("--text", o.text, "a file of text, in UTF-8");
-  text->add_option("--ids", o.ids, "a file of token ids");
-  text->require_option(1);
+  app.add_option("--text", o.text, "a file of text, in UTF-8");
+  app.add_option("--ids", o.ids, "a file of token ids, in place of a text")->excludes("--text");
   add_number(app, "--tokens", o.tokens, "the first N tokens alone", 2, most_tokens);
   add_number(app, "--threads", o.threads, "threads (2)", 1, 256);
 

@@ -14,7 +14,7 @@
 namespace run {
 namespace {
 
-std::string shown(double number, int digits = 4) {
+std::string short_number(double number, int digits = 4) {
   char text[40];
   std::snprintf(text, sizeof text, "%.*g", digits, number);
   return text;
@@ -63,7 +63,7 @@ void print_heads(std::ostream& out, measurement const& of, int columns) {
                        columns);
   out << "  layer.head" << charts::cell("explained", 11) << charts::cell("looks back", 12)
       << charts::cell("with weight", 13) << charts::cell("entropy", 9)
-      << charts::cell("first", 7) << '\n';
+      << charts::cell("first", 10) << '\n';
   for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
     auto const& h = *all[i].record;
     auto const offset = h.nearest_offset();
@@ -71,8 +71,8 @@ void print_heads(std::ostream& out, measurement const& of, int columns) {
     out << name << std::string(12 - std::min<std::size_t>(12, name.size()), ' ')
         << charts::cell(percent(h.explained_by_distance()), 11)
         << charts::cell(std::to_string(offset.distance), 12)
-        << charts::cell(shown(offset.weight, 2), 13) << charts::cell(shown(h.entropy(), 2), 9)
-        << charts::cell(shown(h.on_first(), 2), 7) << '\n';
+        << charts::cell(short_number(offset.weight, 2), 13) << charts::cell(short_number(h.entropy(), 2), 9)
+        << charts::cell(short_number(h.on_first(), 2), 10) << '\n';
   }
   if (all.size() > most)
     out << "  and " << all.size() - most << " more, in --csv FILE\n";
@@ -84,13 +84,13 @@ void print_heads(std::ostream& out, measurement const& of, int columns) {
 
 void print_predictions(std::ostream& out, predictions const& of, int columns) {
   auto const mean = of.mean();
-  std::string text = "cross-entropy " + shown(mean.mean) + " nats per token";
+  std::string text = "cross-entropy " + short_number(mean.mean) + " nats per token";
   if (std::isfinite(mean.half_width))
-    text += " (" + shown(mean.low()) + " to " + shown(mean.high()) + " with 95 % confidence)";
-  text += ", perplexity " + shown(std::exp(mean.mean));
+    text += " (" + short_number(mean.low()) + " to " + short_number(mean.high()) + " with 95 % confidence)";
+  text += ", perplexity " + short_number(std::exp(mean.mean));
   charts::print_folded(out, text, columns);
   text = "by thirds of the text:";
-  for (auto const part : of.parts(3)) text += " " + shown(part);
+  for (auto const part : of.parts(3)) text += " " + short_number(part);
   if (of.cross_entropy.size() >= 3) charts::print_folded(out, text, columns);
 }
 
@@ -105,8 +105,8 @@ void print_costs(std::ostream& out, run_report const& report, int columns) {
   for (auto const& each : report.costs) {
     auto const name = each.name.substr(0, width);
     out << "  " << name << std::string(width - name.size(), ' ')
-        << charts::cell(shown(each.of.mean().mean - own, 3), 9)
-        << charts::cell(shown(each.of.mean_kl(), 3), 10)
+        << charts::cell(short_number(each.of.mean().mean - own, 3), 9)
+        << charts::cell(short_number(each.of.mean_kl(), 3), 10)
         << charts::cell(percent(each.of.agreement()), 11) << '\n';
     if (!each.says.empty()) charts::print_folded(out, "    " + each.says, columns);
     if (!each.writes.empty()) charts::print_folded(out, "    writes: " + each.writes, columns);
@@ -155,14 +155,14 @@ std::string bars(run_report const& report) {
   charts::svg_drawing out;
   out.text({20, 26}, 15, 700, "title", report.title);
   out.text({20, 44}, 11, 700, "label",
-           "what each change costs, in nats per token, over the model's " + shown(own));
+           "what each change costs, in nats per token, over the model's " + short_number(own));
   double y = top;
   for (auto const* const each : all) {
     auto const by = each->of.mean().mean - own;
     out.text({left - 8, y + 12}, 11, left - 20, "label end", each->name);
     out.rectangle({left, y + 2, std::max(1.0, width * std::max(by, 0.0) / most), row - 5}, "f0");
     out.text({left + width * std::max(by, 0.0) / most + 6, y + 12}, 11, 80, "label",
-             (by < 0 ? "" : "+") + shown(by, 3));
+             (by < 0 ? "" : "+") + short_number(by, 3));
     y += row;
   }
   return out.page(left + width + 80, y + 16);

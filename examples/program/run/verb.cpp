@@ -37,6 +37,8 @@ std::vector<std::uint32_t> ids_of(options const& o, program::weight_files const&
 }
 
 void run(options const& o) {
+  if (o.ids.empty() && o.text.empty())
+    throw std::runtime_error("--text FILE or --ids FILE must say what the model reads");
   auto const style = program::checked(o.outputs);
   program::weight_files const files(o.model);
   decoder const model(files, o.threads);
