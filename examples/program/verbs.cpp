@@ -8,10 +8,10 @@ function angles_verb, beliefs_verb, curves_verb, dispersion_verb, heads_verb, in
     keys_verb, norms_verb, pairs_verb, phase_verb, principles_verb, retrieval_verb, ring_verb,
     sharpness_verb;
 #ifdef POSENC_READS_MODELS
-function compare_verb, conformance_verb, identify_verb, verdict_verb;
+function compare_verb, conformance_verb, identify_verb, run_verb, verdict_verb;
 #else
 constexpr function *compare_verb = nullptr, *conformance_verb = nullptr, *identify_verb = nullptr,
-                   *verdict_verb = nullptr;
+                   *run_verb = nullptr, *verdict_verb = nullptr;
 #endif
 }
 
@@ -20,6 +20,7 @@ namespace program {
 std::span<verb const> verbs() {
   static constexpr verb all[]{
       {"curves", "How does attention change with distance?", curves_verb},
+      {"run", "How well does a model predict a text, and what if ...?", run_verb},
       {"inspect", "How does a model encode positions? How far do heads see?", inspect_verb},
       {"verdict", "What do engines get wrong on a model?", verdict_verb},
       {"conformance", "Does my engine compute what it should, case by case?", conformance_verb, 2},

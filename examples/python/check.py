@@ -24,6 +24,7 @@ import weakref
 import numpy
 
 import curve
+import model
 import posenc
 
 try:
@@ -33,6 +34,7 @@ except ImportError:
     torch = None
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
+TRAINED = pathlib.Path(__file__).resolve().parents[3] / "shared" / "models"  # beside the checkout, where there are some
 DRAWS = importlib.util.find_spec("matplotlib") is not None
 POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
 # inv_freq is rounded to double, the rows are not made of the rounded ones.
@@ -1544,6 +1546,81 @@ class Errors(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(found, [True] * 600)
+
+
+class Models(unittest.TestCase):
+    CONFIG = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+              "hidden_size": 24, "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0}
+
+    def write(self, folder):
+        random, tensors = numpy.random.default_rng(1), {"model.embed_tokens.weight": (11, 24), "model.norm.weight": (24,)}
+        for layer in range(2):
+            of_layer = {"self_attn.q_proj": (32, 24), "self_attn.k_proj": (16, 24), "self_attn.v_proj": (16, 24),
+                        "self_attn.o_proj": (24, 32), "mlp.gate_proj": (40, 24), "mlp.up_proj": (40, 24),
+                        "mlp.down_proj": (24, 40), "input_layernorm": (24,), "post_attention_layernorm": (24,)}
+            tensors |= {f"model.layers.{layer}.{name}.weight": shape for name, shape in of_layer.items()}
+        header, data = {"__metadata__": {"format": "pt"}}, b""
+        for name, shape in tensors.items():
+            tensors[name] = random.normal(size=shape).astype(numpy.float32)
+            header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + tensors[name].nbytes]}
+            data += tensors[name].tobytes()
+        text = json.dumps(header).encode()
+        (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
+        (folder / "config.json").write_text(json.dumps(self.CONFIG))
+        return tensors
+
+    def logits(self, tensors, ids):
+        """The same in double, a token and a head at a time."""
+        def norm(x, name):
+            return x / numpy.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * tensors[name + ".weight"]
+
+        tensors = {name: t.astype(float) for name, t in tensors.items()}
+        x = tensors["model.embed_tokens.weight"][ids]
+        angles = numpy.arange(len(ids))[:, None] * 10000.0 ** (-numpy.arange(4) / 4)
+        for layer in ("model.layers.0.", "model.layers.1."):
+            seen, heads = norm(x, layer + "input_layernorm"), []
+            q, k, v = (seen @ tensors[f"{layer}self_attn.{name}_proj.weight"].T for name in "qkv")
+            for head in range(4):
+                def turned(all_heads, i):
+                    a, b = all_heads[:, 8 * i:8 * i + 4], all_heads[:, 8 * i + 4:8 * i + 8]
+                    return numpy.hstack((a * numpy.cos(angles) - b * numpy.sin(angles), b * numpy.cos(angles) + a * numpy.sin(angles)))
+
+                kv = head // 2
+                scores = turned(q, head) @ turned(k, kv).T / 8**0.5
+                scores[numpy.triu_indices(len(ids), 1)] = -numpy.inf
+                weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+                heads.append(weights / weights.sum(-1, keepdims=True) @ v[:, 8 * kv:8 * kv + 8])
+            x = x + numpy.hstack(heads) @ tensors[layer + "self_attn.o_proj.weight"].T
+            seen = norm(x, layer + "post_attention_layernorm")
+            gate, up = (seen @ tensors[f"{layer}mlp.{name}_proj.weight"].T for name in ("gate", "up"))
+            x = x + gate / (1 + numpy.exp(-gate)) * up @ tensors[layer + "mlp.down_proj.weight"].T
+        return norm(x, "model.norm") @ tensors["model.embed_tokens.weight"].T
+
+    def test_are_computed_as_formulas_have_them(self):
+        ids = numpy.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4])
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            right = self.logits(self.write(folder), ids)
+            config, tensors = model.read(folder)
+            f = posenc.frequencies(folder / "config.json")
+            self.assertLess(abs(model.logits(config, tensors, ids, f) - right).max(), 2e-4)  # of 20
+            self.assertGreater(abs(model.logits(config, tensors, ids, None) - right).max(), 0.1)
+            file, out = folder / "text.ids", io.StringIO()
+            file.write_text(" ".join(map(str, ids)))
+            with contextlib.redirect_stdout(out):
+                model.main([name, str(file)])
+            self.assertRegex(out.getvalue(), r"^as trained  +[\d.]+\nNoPE  +[\d.]+\nALiBi")
+
+    @unittest.skipUnless(TRAINED.is_dir(), "no trained models")
+    def test_cost_what_they_are_known_to(self):
+        facts = {"as trained": "cross_entropy", **{name: f"changed.{fact}.cross_entropy" for name, fact in (
+            ("NoPE", "no_rotation"), ("ALiBi", "alibi"), ("base x 50", "base_times_50"), ("base / 100", "base_over_100"),
+            ("window 16", "window_16"))}}
+        for name in "stories260K", "babyllama105", "tinystories656K":
+            golden = json.loads((TRAINED / name / "golden.json").read_text())["texts"]["tim"]
+            for change, cost in model.costs(TRAINED / name / "hf", numpy.array(golden["ids"])):
+                with self.subTest(name, change=change):
+                    self.assertAlmostEqual(cost, golden[facts[change]], delta=2e-5)
 
 
 if __name__ == "__main__":

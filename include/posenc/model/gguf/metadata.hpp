@@ -40,6 +40,8 @@ struct gguf_long_text {
 struct gguf_list {
   std::uint64_t size;           ///< how many values the file has
   std::vector<double> numbers;  ///< true is 1; integers beyond 2^53 are rounded
+  std::uint32_t type = 0;       ///< of each value, as GGUF numbers them: 8 is a string
+  std::uint64_t begin = 0;      ///< of the first value, in bytes from the beginning of the file
 };
 
 /// A value as read: a number is widened to 64 bits.
@@ -348,7 +350,8 @@ inline gguf_list read_gguf_list(gguf_bytes& bytes) {
   auto const type = static_cast<gguf_type>(bytes.number<std::uint32_t>());
   auto const width = size_of(bytes, type);
   bytes.require(type != gguf_type::list, "not be a list of lists");
-  gguf_list result{bytes.number<std::uint64_t>(), {}};
+  gguf_list result{bytes.number<std::uint64_t>(), {}, static_cast<std::uint32_t>(type), 0};
+  result.begin = bytes.at();
   if (type == gguf_type::string) {
     for (std::uint64_t i = 0; i < result.size; ++i) bytes.skip(bytes.number<std::uint64_t>());
     return result;

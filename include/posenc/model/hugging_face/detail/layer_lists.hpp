@@ -165,7 +165,7 @@ inline layer_types types_of_linear_attention(hugging_face_config& config,
   return full_where(full, linear_attention);
 }
 
-/// Tokens of a pooled key in each layer (DeepSeek-V4.1): none in those that only slide.
+/// Tokens of a pooled key in each layer (DeepSeek-V4.1): none in layers that only slide.
 inline std::vector<std::size_t> pooled_tokens(hugging_face_config& config) {
   constexpr auto key = "compress_ratios";
   auto const given = config.keys.needed(config.keys.numbers(key), key);

@@ -1,0 +1,132 @@
+// How well a trained model predicts a text, where its heads look, and what a change costs.
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "program/options.hpp"
+#include "program/run/facts.hpp"
+#include "program/run/measurement.hpp"
+#include "program/run/mistakes.hpp"
+#include "program/run/options.hpp"
+#include "program/run/report.hpp"
+#include "program/text/tokenizer.hpp"
+#include "reporting/progress_line.hpp"
+
+namespace run {
+namespace {
+
+std::string title_of(std::string const& file, decoder const& model) {
+  auto const& description = model.description();
+  auto const& first = description.kinds.front();
+  return file + ": " + description.type + ", " + std::to_string(model.layers()) + " layers, " +
+         std::to_string(model.heads()) + " heads of " + std::to_string(first.head_dim) + " over " +
+         std::to_string(model.key_heads()) + " of keys";
+}
+
+std::vector<std::uint32_t> ids_of(options const& o, program::weight_files const& files,
+                                  std::size_t vocabulary) {
+  auto ids = o.ids.empty() ? program::tokenizer(files).encode_file(o.text)
+                           : program::read_ids(o.ids, vocabulary);
+  if (o.tokens) ids.resize(std::min(ids.size(), *o.tokens));
+  if (ids.size() < 2)
+    throw std::runtime_error((o.ids.empty() ? o.text : o.ids) +
+                             ": must have two tokens or more, got " + std::to_string(ids.size()));
+  return ids;
+}
+
+void run(options const& o) {
+  if (o.ids.empty() && o.text.empty())
+    throw std::runtime_error("--text FILE or --ids FILE must say what the model reads");
+  auto const style = program::checked(o.outputs);
+  program::weight_files const files(o.model);
+  decoder const model(files, o.threads);
+  auto const ids = ids_of(o, files, model.vocabulary());
+  auto const asked = changes_of(o);
+  auto const where = places_of(o);
+  if (asked.empty() && !(where.layers.empty() && where.heads.empty()))
+    throw std::runtime_error("--layers and --heads say where changes are made: there is none");
+
+  std::vector<named_plans> runs;
+  auto const add = [&](change const& one) {
+    runs.push_back({one.name, one.says, changed_plans(model, {one}, where, ids.size())});
+  };
+  auto const add_those_that_can = [&](std::vector<change> const& all) {
+    for (auto const& one : all) {
+      auto plans = model.plans();
+      if (can_change(model, one, ids.size())) add(one);
+    }
+  };
+  if (!asked.empty()) {
+    std::string name, says;
+    for (auto const& one : asked)
+      name += (name.empty() ? "" : "+") + one.name, says += (says.empty() ? "" : "; ") + one.says;
+    runs.push_back({name, says, changed_plans(model, asked, where, ids.size())});
+  }
+  if (o.sweep) add_those_that_can(sweep(model));
+  if (o.facts) add_those_that_can(standard_changes(model));
+  if (o.mistakes) std::ranges::move(mistaken_plans(model), std::back_inserter(runs));
+
+  run_report report{.title = title_of(o.model, model), .tokens = ids.size()};
+  reporting::progress_line progress;
+  auto const all = static_cast<double>(runs.size() + 1);
+  auto const shows = [&](std::string const& what, double done) {
+    return [&progress, what, done, all](double part) { progress.show(what, (done + part) / all); };
+  };
+  report.own = measure(model, model.plans(), ids,
+                       {.keeps_logits = !runs.empty(), .measures_heads = true},
+                       shows("the model", 0));
+  std::optional<program::tokenizer> words;
+  auto const written = [&](std::vector<layer_plan> const& plans) {
+    std::string text;
+    auto const next = greedy(model, plans, ids, o.greedy);
+    if (o.ids.empty()) {
+      if (!words) words.emplace(files);
+      return words->decode(next);
+    }
+    for (auto const id : next) text += (text.empty() ? "" : " ") + std::to_string(id);
+    return text;
+  };
+  if (o.greedy > 0) report.writes = written(model.plans());
+  for (auto const& one : runs) {
+    auto const done = static_cast<double>(report.costs.size() + 1);
+    report.costs.push_back(
+        {one.name, one.says,
+         measure(model, one.plans, ids, {.own = report.own.logits}, shows(one.name, done))
+             .of_text,
+         o.greedy > 0 ? written(one.plans) : std::string()});
+  }
+  if (o.mistakes)
+    std::ranges::stable_sort(report.costs, std::ranges::greater{},
+                             [](cost const& c) { return c.of.mean().mean; });
+  report.shows_heads = runs.empty();
+
+  if (o.outputs.json) {
+    auto found = facts_of(report.own, ids);
+    found.insert(found.begin(), {{"model", json_text(o.model)},
+                                 {"text", json_text(o.ids.empty() ? o.text : o.ids)}});
+    for (auto const& one : report.costs) add_change(found, one.name, one.of);
+    write_json(std::cout, found);
+  } else {
+    print(std::cout, report, style);
+  }
+  program::write(
+      o.outputs, [&](std::ostream& file) { write_csv(file, report); },
+      [&] { return to_svg(report); });
+}
+
+}  // namespace
+
+extern "C" int run_verb(int argc, char** argv) {
+  return program::run_verb<options>(
+      argc, argv,
+      {"posenc run",
+       "Runs a trained model over a text: how well it predicts the text, which heads look by "
+       "position, and what a change of its encoding, mask or cache costs.",
+       {{{"model.gguf --text book.txt", "how well it predicts, and where its heads look"},
+         {"model.gguf --text book.txt --keys q4_0 --values q4_0", "what such a cache costs"}}}},
+      declare, run);
+}
+
+}  // namespace run

@@ -1,0 +1,56 @@
+// From a text to the ids of a model's tokens, and back, by the vocabulary in the model's files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/tensors/weights.hpp"
+
+namespace program {
+
+using token_ids = std::vector<std::uint32_t>;
+
+/// A model's tokenizer. Safe to share between threads.
+class tokenizer {
+ public:
+  /// By tokenizer.json of a folder, or by the keys of a GGUF file. Throws std::runtime_error, which
+  /// says that --ids takes ids, if there is none or if it is of a kind that is not known.
+  explicit tokenizer(weight_files const& files);
+  tokenizer(tokenizer&&) noexcept;
+  tokenizer& operator=(tokenizer&&) noexcept;
+  ~tokenizer();
+
+  /// With the tokens that the model's settings add in front and behind. Throws std::runtime_error
+  /// for a text that is not UTF-8; `name` is that of its file.
+  token_ids encode(std::string_view text, std::string const& name = "the text") const;
+  /// Of a file's text.
+  token_ids encode_file(std::string const& file) const;
+  /// The text of ids; tokens that are no text (BOS and its like) are left out.
+  std::string decode(std::span<std::uint32_t const> ids) const;
+  /// One token as people read it: special tokens by their name, bytes that are no UTF-8 as <0xE2>.
+  std::string shown(std::uint32_t id) const;
+
+  std::size_t size() const;  ///< of the vocabulary
+  std::optional<std::uint32_t> bos() const;
+  std::optional<std::uint32_t> eos() const;
+  /// Sentences that whoever reads a text should know.
+  std::vector<std::string> const& notes() const;
+
+  struct parts;  ///< what text/ is made of
+
+ private:
+  std::unique_ptr<parts const> parts_;
+};
+
+/// Ids from a file: whole numbers with spaces, commas, lines or brackets between them; or from the
+/// standard input, for "-". Throws std::runtime_error for what is none, and for an id that is not
+/// below `vocabulary`.
+token_ids read_ids(std::string const& file, std::size_t vocabulary);
+
+}  // namespace program
