@@ -20,7 +20,7 @@ namespace program {
 std::span<verb const> verbs() {
   static constexpr verb all[]{
       {"curves", "How does attention change with distance?", curves_verb},
-      {"run", "How well does a model predict a text, and what if ...?", run_verb},
+      {"run", "How well does a model predict a text, and what if ...?", ::run_verb},
       {"inspect", "How does a model encode positions? How far do heads see?", inspect_verb},
       {"verdict", "What do engines get wrong on a model?", verdict_verb},
       {"conformance", "Does my engine compute what it should, case by case?", conformance_verb, 2},

@@ -77,9 +77,6 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
   charts::print_folded(out, title, style.columns);
   out << std::string(std::min(title.size(), static_cast<std::size_t>(style.columns)), '=')
       << "\n\n";
-  auto half = style;
-  half.columns = std::max(30, (style.columns - 2) / 2);
-  half.rows = 6;
   for (auto const& c : m.curves) {
     auto const name = c.encoding + (c.own ? " (its own)" : "");
     charts::chart left{name + ": logit", distance, logit, {line("logit", c.plain.logit)}};
@@ -93,9 +90,7 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
     if (has_band(left)) left.band = band_of(random_inputs, c.queries > 0);
     if (has_band(right)) right.band = band_of(random_inputs, false);
     left.marks = right.marks = {m.known};
-    for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2))
-      out << text << '\n';
-    out << '\n';
+    charts::print_beside(out, left, right, style, 6);
   }
   print_numbers(out, m.curves, style.columns);
   out << '\n';

@@ -106,15 +106,8 @@ void print_numbers(std::ostream& out, std::vector<curve> const& curves, int colu
 }  // namespace
 
 void print(std::ostream& out, std::vector<curve> const& curves, charts::terminal_style style) {
-  auto half = style;
-  half.columns = std::max(30, (style.columns - 2) / 2);
-  half.rows = 8;
-  for (std::size_t i = 0; i + 1 < curves.size(); i += 2) {
-    for (auto const& text :
-         charts::beside(draw(bounded(curves[i]), half), draw(bounded(curves[i + 1]), half), 2))
-      out << text << '\n';
-    out << '\n';
-  }
+  for (std::size_t i = 0; i + 1 < curves.size(); i += 2)
+    charts::print_beside(out, bounded(curves[i]), bounded(curves[i + 1]), style, 8);
   print_numbers(out, curves, style.columns);
 }
 

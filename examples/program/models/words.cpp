@@ -7,13 +7,6 @@
 
 namespace program {
 
-std::string grouped(std::size_t number) {
-  auto text = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), 1, ',');
-  return text;
-}
-
 std::string rounded(double number) {
   if (number >= 1000 && number < 1e15) return grouped(static_cast<std::size_t>(std::round(number)));
   char text[32];

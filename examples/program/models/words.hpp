@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "reporting/text.hpp"
+
 namespace program {
 
-std::string grouped(std::size_t number);  ///< 131,072
+using charts::grouped;
 std::string rounded(double number);       ///< four digits: 0.8729, 54,410, 3.069e-07
 
 /// 0-4, 6-10 ... 54-58

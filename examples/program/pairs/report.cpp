@@ -54,18 +54,13 @@ std::string wavelength(double inv_freq) {
 void print(std::ostream& out, result const& r, charts::terminal_style style) {
   charts::print_folded(out, r.title, style.columns);
   out << '\n';
-  auto half = style;
-  half.columns = std::max(30, (style.columns - 2) / 2);
-  half.rows = 8;
-  for (auto const& text : charts::beside(draw(scores(r), half), draw(norms(r), half), 2))
-    out << text << '\n';
+  charts::print_beside(out, scores(r), norms(r), style, 8);
 
   auto const put = [&](std::string const& name, std::array<std::string, 3> const& cells) {
     out << name << std::string(34 - name.size(), ' ');
     for (auto const& text : cells) out << charts::cell(text, 9);
     out << '\n';
   };
-  out << '\n';
   put("turns within " + std::to_string(r.context) + " tokens", {"pairs", "score", "at most"});
   for (auto const& [name, band] : {std::pair{"1 or more", &r.bands.whole_turns},
                                    std::pair{"a quarter or more", &r.bands.part_of_a_turn},

@@ -114,13 +114,6 @@ std::size_t below_from(named_rule const& r, double similarity) {
   return from;
 }
 
-std::string listed(std::vector<std::string> const& names) {
-  std::string list;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    list += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return list;
-}
-
 std::string read(std::vector<named_rule> const& rules, double scale) {
   std::map<std::size_t, std::vector<std::string>> below;
   for (auto const& r : rules) below[below_from(r, 0.5)].push_back(r.name);
@@ -128,12 +121,12 @@ std::string read(std::vector<named_rule> const& rules, double scale) {
               " apart in a normed head of 128 dims: ";
   for (auto const& [from, names] : below) {
     if (from == 0) continue;
-    text += listed(names) + (names.size() == 1 ? " is" : " are") + " below the boundary from " +
+    text += charts::joined(names, " and ") + (names.size() == 1 ? " is" : " are") + " below the boundary from " +
             std::to_string(from) + " to a million keys; ";
   }
   text += below[0].empty()
               ? "none stays above. "
-              : listed(below[0]) + (below[0].size() == 1 ? " stays above. " : " stay above. ");
+              : charts::joined(below[0], " and ") + (below[0].size() == 1 ? " stays above. " : " stay above. ");
   return text + "Among rules that grow like ln n, " + compact(scale) +
          " ln n holds any number of keys up to a similarity of " +
          compact(1 - 1 / (scale * largest_score), 2) + ".";

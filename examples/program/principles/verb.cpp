@@ -45,12 +45,9 @@ void print(step const& s, std::size_t number, charts::terminal_style style) {
   for (auto const& sentence : s.says) charts::print_folded(std::cout, sentence, style.columns);
   std::cout << '\n';
   style.rows = 8;
-  auto half = style;
-  half.columns = (style.columns - 2) / 2;
-  auto const lines = s.charts.size() == 1
-                         ? draw(s.charts[0], style)
-                         : charts::beside(draw(s.charts[0], half), draw(s.charts[1], half), 2);
-  for (auto const& line : lines) std::cout << line << '\n';
+  if (s.charts.size() > 1)
+    return charts::print_beside(std::cout, s.charts[0], s.charts[1], style, style.rows);
+  for (auto const& line : draw(s.charts[0], style)) std::cout << line << '\n';
   std::cout << '\n';
 }
 

@@ -121,12 +121,6 @@ std::string of_paper(std::vector<size_summary> const& summary) {
 
 }  // namespace
 
-std::string fixed(double x, int places) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", places, x);
-  return text;
-}
-
 std::string with_interval(interval const& x, bool utf8) {
   return fixed(x.mean, 1) + (utf8 ? " ± " : " +- ") + fixed(x.half_width, 1);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "reporting/text.hpp"
 #include "summary.hpp"
 
 namespace retrieval {
@@ -14,7 +15,6 @@ std::vector<std::string> readings(std::vector<size_summary> const& summary,
 /// "98.6 +- 0.3"
 std::string with_interval(interval const& x, bool utf8);
 
-/// With so many places behind the point.
-std::string fixed(double x, int places);
+using charts::fixed;
 
 }  // namespace retrieval

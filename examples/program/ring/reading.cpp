@@ -122,19 +122,6 @@ std::string what_differs(measurement const& m) {
   return list;
 }
 
-std::string fixed(double number, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, number);
-  return text;
-}
-
-std::string grouped(std::uint64_t number) {
-  auto digits = std::to_string(number);
-  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
-  return digits;
-}
-
 std::string in_bytes(std::uint64_t bytes) {
   constexpr std::array units{" bytes", " KiB", " MiB", " GiB", " TiB"};
   auto size = static_cast<double>(bytes);

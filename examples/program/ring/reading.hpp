@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "reporting/text.hpp"
+
 namespace ring {
 
 struct measurement;
@@ -15,8 +17,8 @@ std::vector<std::string> reading(measurement const& m);
 /// Empty if each ring's attention is that of one process; else what is not.
 std::string what_differs(measurement const& m);
 
-std::string fixed(double number, int digits);  ///< 0.25
-std::string grouped(std::uint64_t number);     ///< 131,328
+using charts::fixed;
+using charts::grouped;
 std::string in_bytes(std::uint64_t bytes);     ///< 256 KiB
 
 }  // namespace ring

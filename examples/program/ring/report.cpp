@@ -111,15 +111,7 @@ void print(std::ostream& out, measurement const& m, charts::terminal_style style
   out << '\n';
   print_table(out, m);
   out << '\n';
-  auto half = style;
-  half.columns = std::max(30, (style.columns - 2) / 2);
-  half.rows = 7;
-  if (m.ranks > 1) {
-    for (auto const& text :
-         charts::beside(draw(busiest_ranks(m), half), draw(efficiencies(m), half), 2))
-      out << text << '\n';
-    out << '\n';
-  }
+  if (m.ranks > 1) charts::print_beside(out, busiest_ranks(m), efficiencies(m), style, 7);
   for (auto const& sentence : reading(m)) charts::print_folded(out, sentence, style.columns);
 }
 

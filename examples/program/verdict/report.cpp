@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "program/models/words.hpp"
+#include "reporting/text.hpp"
 
 namespace verdict {
 namespace {
@@ -18,13 +19,6 @@ using program::rounded;
 using program::screen;
 using program::shown_layers;
 
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(text.size(), width), ' ');
-  return text;
-}
-std::string aligned(std::string const& text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + text;
-}
 void print_line(std::ostream& os, std::string const& text) {
   os << text.substr(0, text.find_last_not_of(' ') + 1) << '\n';
 }
@@ -64,7 +58,7 @@ void print_rows(std::ostream& os, std::vector<verdicts::layer_row> const& rows) 
       widths[i] = std::max(widths[i], line[i].size() + 2);
   auto const line = [&](cells const& shown) {
     std::string text(6, ' ');
-    for (std::size_t i = 0; i + 1 < shown.size(); ++i) text += padded(shown[i], widths[i]);
+    for (std::size_t i = 0; i + 1 < shown.size(); ++i) text += charts::padded(shown[i], widths[i]);
     if (text.size() + shown.back().size() > screen) {
       print_line(os, text);
       text = std::string(8, ' ') + "sees ";
@@ -76,7 +70,7 @@ void print_rows(std::ostream& os, std::vector<verdicts::layer_row> const& rows) 
     auto const& [kind, layers] = std::tie(rows[i].kind, rows[i].layers);
     auto const letter = letter_of(rows, kind);
     print_wrapped(
-        os, "  " + padded(letter, 1) + " ",
+        os, "  " + charts::padded(letter, 1) + " ",
         grouped(layers.size()) + " " + kind + (rows.size() > 1 ? ": " + shown_layers(layers) : ""));
     line(table[i + 1]);
   }
@@ -84,9 +78,9 @@ void print_rows(std::ostream& os, std::vector<verdicts::layer_row> const& rows) 
 
 void print_numbers(std::ostream& os, std::string const& name,
                    std::vector<std::string> const& angles, std::vector<std::string> const& scores) {
-  auto text = "  " + padded(name, 27);
-  for (auto const& x : angles) text += aligned(x, 8);
-  for (auto const& x : scores) text += aligned(x, 9);
+  auto text = "  " + charts::padded(name, 27);
+  for (auto const& x : angles) text += charts::cell(x, 8);
+  for (auto const& x : scores) text += charts::cell(x, 9);
   print_line(os, text);
 }
 
@@ -124,8 +118,8 @@ void print(std::ostream& os, std::string const& file, posenc::model_description 
     std::vector<std::string> tokens;
     for (auto const& e : first->effects) tokens.push_back(grouped(e.tokens));
     os << '\n';
-    print_line(os, std::string(29, ' ') + aligned("angle off by, rad", 24) +
-                       aligned("score off by *", 27));
+    print_line(os, std::string(29, ' ') + charts::cell("angle off by, rad", 24) +
+                       charts::cell("score off by *", 27));
     print_numbers(os, what + "; tokens:", tokens, tokens);
   }
   for (auto const& one : all) print_pitfall(os, one, found.rows);
