@@ -57,7 +57,8 @@ facts facts_of(measurement const& own, std::vector<std::uint32_t> const& ids) {
             {"cross_entropy", number(mean)},
             {"perplexity", number(std::exp(mean))},
             {"token_cross_entropy", json_list(text.cross_entropy)},
-            {"thirds", json_list(text.parts(3))}};
+            {"thirds", json_list(text.parts(3))},
+            {"quarters", json_list(text.parts(4))}};
   if (own.layers.empty()) return all;
   std::vector<double> q, k, at, entropy, previous, first, explained;
   for (auto const& layer : own.layers) {
@@ -84,10 +85,30 @@ facts facts_of(measurement const& own, std::vector<std::uint32_t> const& ids) {
   return all;
 }
 
+void add_top(facts& to, measurement const& own, std::size_t vocabulary,
+             std::vector<std::size_t> const& positions) {
+  std::vector<double> ids, logits;
+  for (auto const position : positions) {
+    auto const top = top_of(
+        position, std::span(own.logits).subspan(position * vocabulary, vocabulary), 5);
+    ids.insert(ids.end(), top.ids.begin(), top.ids.end());
+    logits.insert(logits.end(), top.logits.begin(), top.logits.end());
+  }
+  to.emplace_back("top.positions", json_list({positions.begin(), positions.end()}));
+  to.emplace_back("top.ids", json_list(ids));
+  to.emplace_back("top.logits", json_list(logits));
+}
+
+void add_greedy(facts& to, std::size_t prompt, std::vector<std::uint32_t> const& ids) {
+  to.emplace_back("greedy.prompt", std::to_string(prompt));
+  to.emplace_back("greedy.ids", json_list({ids.begin(), ids.end()}));
+}
+
 void add_change(facts& to, std::string const& name, predictions const& of) {
   to.emplace_back("changed." + name + ".cross_entropy", number(of.mean().mean));
   to.emplace_back("changed." + name + ".kl", number(of.mean_kl()));
   to.emplace_back("changed." + name + ".agreement", number(of.agreement()));
+  to.emplace_back("changed." + name + ".quarters", json_list(of.parts(4)));
 }
 
 std::vector<change> sweep(decoder const& model) {

@@ -1,10 +1,11 @@
 #include "mistakes.hpp"
 
+#include "program/run/changes.hpp"
 #include "program/verdict/mistakes.hpp"
 
 namespace run {
 
-std::vector<named_plans> mistaken_plans(decoder const& model) {
+std::vector<named_plans> mistaken_plans(decoder const& model, std::size_t length) {
   std::vector<named_plans> all;
   auto const& description = model.description();
   auto const add = [&](verdicts::known_mistake const& mistake) {
@@ -26,6 +27,10 @@ std::vector<named_plans> mistaken_plans(decoder const& model) {
     if (!made.says.empty()) all.push_back(std::move(made));
   };
   for (auto const& mistake : verdicts::known_mistakes()) add(mistake);
+  for (auto const& one : {without_rotation(), in_other_layout(), backwards(), rotated_twice(),
+                          keys_ahead(1), mask_one_ahead(), mask_one_short()})
+    if (can_change(model, one, length))
+      all.push_back({one.name, one.says, changed_plans(model, {one}, {}, length)});
   return all;
 }
 

@@ -13,8 +13,9 @@ struct named_plans {
   std::vector<layer_plan> plans;
 };
 
-/// Each mistake that this model leaves room for, in all layers that do. Those of image positions,
-/// which a text does not have, are left out.
-std::vector<named_plans> mistaken_plans(decoder const& model);
+/// Each mistake of the verb verdict that this model leaves room for, in all layers that do; mistakes
+/// of image positions, which a text does not have, are left out. Behind them, mistakes that any
+/// model leaves room for: pairs in the other layout, positions and masks that are off by one.
+std::vector<named_plans> mistaken_plans(decoder const& model, std::size_t length);
 
 }  // namespace run

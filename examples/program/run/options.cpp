@@ -175,6 +175,9 @@ void declare(CLI::App& app, options& o) {
   app.add_flag("--facts", o.facts, "the cost of each change that this program knows")
       ->group(shown);
   program::declare_json(app, o.outputs);
+  app.add_option("--top", o.top, "positions whose five largest logits --json has, as 0,25,51")
+      ->needs("--json")
+      ->group(shown);
   program::declare_outputs(app, o.outputs);
 }
 
@@ -227,6 +230,15 @@ std::vector<change> changes_of(options const& o) {
   add(o.hadamard, with_hadamard);
   add(o.bias_apart, key_bias_apart);
   add(o.keys_moved.has_value(), [&] { return keys_moved(*o.keys_moved); });
+  return all;
+}
+
+std::vector<std::size_t> top_positions(options const& o, std::size_t tokens) {
+  auto all = list_of("--top", o.top);
+  for (auto const position : all)
+    if (position >= tokens)
+      throw std::runtime_error("--top must be below the " + std::to_string(tokens) +
+                               " tokens of the text, got " + std::to_string(position));
   return all;
 }
 

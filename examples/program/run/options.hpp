@@ -27,6 +27,7 @@ struct options {
 
   // What is shown.
   bool mistakes = false, facts = false, sweep = false;
+  std::string top;
   std::size_t greedy = 0;
   program::outputs outputs;
 };
@@ -37,5 +38,7 @@ void declare(CLI::App& app, options& o);
 /// value that is none.
 std::vector<change> changes_of(options const& o);
 places places_of(options const& o);
+/// Positions of --top. Throws std::runtime_error for one beyond the text.
+std::vector<std::size_t> top_positions(options const& o, std::size_t tokens);
 
 }  // namespace run

@@ -108,8 +108,8 @@ void print_costs(std::ostream& out, run_report const& report, int columns) {
         << charts::cell(short_number(each.of.mean().mean - own, 3), 9)
         << charts::cell(short_number(each.of.mean_kl(), 3), 10)
         << charts::cell(percent(each.of.agreement()), 11) << '\n';
-    if (!each.says.empty()) charts::print_folded(out, "    " + each.says, columns);
-    if (!each.writes.empty()) charts::print_folded(out, "    writes: " + each.writes, columns);
+    if (report.explains_costs) out << "    " << each.says << '\n';
+    if (!each.writes.empty()) out << "    writes: " << each.writes << '\n';
   }
   charts::print_folded(out,
                        "The cost is the change of the cross-entropy, in nats per token. KL is the "

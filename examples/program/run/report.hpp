@@ -22,7 +22,7 @@ struct run_report {
   std::size_t tokens = 0;  ///< of the text
   measurement own = {};
   std::vector<cost> costs = {};
-  bool shows_heads = true;
+  bool shows_heads = true, explains_costs = true;
   std::string writes = {};  ///< the model's own text behind the given one
 };
 

@@ -54,11 +54,10 @@ void run(options const& o) {
   };
   auto const add_those_that_can = [&](std::vector<change> const& all) {
     for (auto const& one : all) {
-      auto plans = model.plans();
       if (can_change(model, one, ids.size())) add(one);
     }
   };
-  if (!asked.empty()) {
+  if (!asked.empty()) {  // all of them together
     std::string name, says;
     for (auto const& one : asked)
       name += (name.empty() ? "" : "+") + one.name, says += (says.empty() ? "" : "; ") + one.says;
@@ -66,7 +65,7 @@ void run(options const& o) {
   }
   if (o.sweep) add_those_that_can(sweep(model));
   if (o.facts) add_those_that_can(standard_changes(model));
-  if (o.mistakes) std::ranges::move(mistaken_plans(model), std::back_inserter(runs));
+  if (o.mistakes) std::ranges::move(mistaken_plans(model, ids.size()), std::back_inserter(runs));
 
   run_report report{.title = title_of(o.model, model), .tokens = ids.size()};
   reporting::progress_line progress;
@@ -75,7 +74,7 @@ void run(options const& o) {
     return [&progress, what, done, all](double part) { progress.show(what, (done + part) / all); };
   };
   report.own = measure(model, model.plans(), ids,
-                       {.keeps_logits = !runs.empty(), .measures_heads = true},
+                       {.keeps_logits = !runs.empty() || !o.top.empty(), .measures_heads = true},
                        shows("the model", 0));
   std::optional<program::tokenizer> words;
   auto const written = [&](std::vector<layer_plan> const& plans) {
@@ -101,11 +100,14 @@ void run(options const& o) {
     std::ranges::stable_sort(report.costs, std::ranges::greater{},
                              [](cost const& c) { return c.of.mean().mean; });
   report.shows_heads = runs.empty();
+  report.explains_costs = !o.sweep && !o.facts;
 
   if (o.outputs.json) {
     auto found = facts_of(report.own, ids);
     found.insert(found.begin(), {{"model", json_text(o.model)},
                                  {"text", json_text(o.ids.empty() ? o.text : o.ids)}});
+    if (!o.top.empty()) add_top(found, report.own, model.vocabulary(), top_positions(o, ids.size()));
+    if (o.greedy > 0) add_greedy(found, ids.size(), greedy(model, model.plans(), ids, o.greedy));
     for (auto const& one : report.costs) add_change(found, one.name, one.of);
     write_json(std::cout, found);
   } else {
