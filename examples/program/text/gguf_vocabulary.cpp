@@ -32,7 +32,7 @@ vocabulary vocabulary_of_gguf(weight_files const& files) {
     v.has_bytes = v.has_bytes || types[id] == byte_token_type;
   }
   auto const id_of = [&](std::string const& name) -> std::optional<std::uint32_t> {
-    auto const id = header.count("tokenizer.ggml." + name + "_token_id", count - 1);
+    auto const id = header.count("tokenizer.ggml." + name + "_token_id", 0, count - 1);
     if (!id) return {};
     return static_cast<std::uint32_t>(*id);
   };

@@ -75,11 +75,6 @@ vocabulary vocabulary_of_json(weight_files const& files, std::string const& text
   read_tokens(v, model, added.is_array() ? added : json::array());
   read_merges(v, member(model, "merges"));
   v.has_bytes = model.value("byte_fallback", false);
-  for (unsigned byte = 0; v.has_bytes && byte < 256; ++byte) {
-    char name[8];
-    std::snprintf(name, sizeof name, "<0x%02X>", byte);
-    if (!v.ids.contains(name)) v.refuse("byte_fallback needs the token " + std::string(name));
-  }
   v.takes_whole_words = model.value("ignore_merges", false);
   if (auto const& unknown = member(model, "unk_token"); unknown.is_string())
     if (auto const found = v.ids.find(unknown.get<std::string>()); found != v.ids.end())

@@ -124,6 +124,17 @@ std::string byte_token(unsigned char byte) {
   return {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
 }
 
+// The tokens of a character's bytes; none if one of them is no token.
+token_ids bytes_of(vocabulary const& v, std::string_view letter) {
+  token_ids ids;
+  for (auto const c : letter) {
+    auto const found = v.ids.find(byte_token(static_cast<unsigned char>(c)));
+    if (!v.has_bytes || found == v.ids.end()) return {};
+    ids.push_back(found->second);
+  }
+  return ids;
+}
+
 void add_ids(vocabulary const& v, std::vector<std::string> const& texts, token_ids& to) {
   bool was_unknown = false;
   for (auto const& text : texts) {
@@ -137,9 +148,8 @@ void add_ids(vocabulary const& v, std::vector<std::string> const& texts, token_i
       if (auto const one = v.ids.find(letter); one != v.ids.end()) {
         to.push_back(one->second);
         was_unknown = false;
-      } else if (v.has_bytes) {
-        for (auto const c : letter)
-          to.push_back(v.ids.at(byte_token(static_cast<unsigned char>(c))));
+      } else if (auto const bytes = bytes_of(v, letter); !bytes.empty()) {
+        to.insert(to.end(), bytes.begin(), bytes.end());
         was_unknown = false;
       } else if (v.unknown) {
         if (!was_unknown) to.push_back(*v.unknown);  // a run is one

@@ -27,7 +27,7 @@ struct vocabulary {
   bool by_score = false;
   bool spaces_are_marked = true;  ///< by U+2581
   bool adds_space = true;         ///< in front of the text
-  bool has_bytes = false;         ///< unknown characters become tokens <0x00> to <0xFF>
+  bool has_bytes = false;         ///< an unknown character becomes tokens like <0xE2>, if all are there
   bool takes_whole_words = false; ///< a word that is a token is not merged (Llama 3)
   std::string pattern = {};       ///< by_bytes: of words; empty: the text is one word
   std::optional<std::uint32_t> unknown = {};
