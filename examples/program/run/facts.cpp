@@ -59,6 +59,10 @@ facts facts_of(measurement const& own, std::vector<std::uint32_t> const& ids) {
             {"token_cross_entropy", json_list(text.cross_entropy)},
             {"thirds", json_list(text.parts(3))},
             {"quarters", json_list(text.parts(4))}};
+  if (!text.kl.empty()) {
+    all.emplace_back("kl", number(text.mean_kl()));
+    all.emplace_back("agreement", number(text.agreement()));
+  }
   if (own.layers.empty()) return all;
   std::vector<double> q, k, at, entropy, previous, first, explained;
   for (auto const& layer : own.layers) {

@@ -23,7 +23,7 @@ std::vector<change> sweep(decoder const& model);
 using facts = std::vector<std::pair<std::string, std::string>>;
 
 /// Of the model as it is: ids, cross_entropy, perplexity, token_cross_entropy, thirds, norms.q,
-/// norms.k, attention.*; lists are flat, in the order [layers][heads][...].
+/// norms.k, attention.*, and kl and agreement with --against; lists are flat, in the order [layers][heads][...].
 facts facts_of(measurement const& own, std::vector<std::uint32_t> const& ids);
 /// top.positions, top.ids and top.logits, the five largest of each position. `own` must have logits.
 void add_top(facts& to, measurement const& own, std::size_t vocabulary,

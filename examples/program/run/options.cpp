@@ -168,6 +168,8 @@ void declare(CLI::App& app, options& o) {
   auto const shown = "Results";
   add_number(app, "--greedy", o.greedy, "writes N more tokens, always the likeliest", 1, 65'536)
       ->group(shown);
+  app.add_option("--against", o.against, "another file of the model, as it was before rounding")
+      ->group(shown);
   app.add_flag("--mistakes", o.mistakes, "the cost of each mistake that engines make")
       ->group(shown);
   app.add_flag("--sweep", o.sweep, "the cost of each p of p-RoPE, and of each band of pairs")

@@ -12,7 +12,7 @@
 namespace run {
 
 struct options {
-  std::string model, ids, text;
+  std::string model, against, ids, text;
   std::size_t threads = 2;
   std::optional<std::size_t> tokens;
 

@@ -174,6 +174,12 @@ void print(std::ostream& out, run_report const& report, charts::terminal_style c
   charts::print_folded(out, report.title + "; " + std::to_string(report.tokens) + " tokens",
                        style.columns);
   print_predictions(out, report.own.of_text, style.columns);
+  if (auto const& text = report.own.of_text; !report.against.empty())
+    charts::print_folded(out,
+                         "KL divergence from " + report.against + " " +
+                             short_number(text.mean_kl()) + " nats; " + percent(text.agreement()) +
+                             " of the tokens have the same likeliest next token",
+                         style.columns);
   if (!report.writes.empty())
     charts::print_folded(out, "writes: " + report.writes, style.columns);
   if (!report.costs.empty()) print_costs(out, report, style.columns);

@@ -21,6 +21,7 @@ struct run_report {
   std::string title;       ///< of the model
   std::size_t tokens = 0;  ///< of the text
   measurement own = {};
+  std::string against = {};  ///< the model from which of_text's divergence is; empty: none
   std::vector<cost> costs = {};
   bool shows_heads = true, explains_costs = true;
   std::string writes = {};  ///< the model's own text behind the given one

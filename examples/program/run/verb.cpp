@@ -36,6 +36,18 @@ std::vector<std::uint32_t> ids_of(options const& o, program::weight_files const&
   return ids;
 }
 
+// Of the model of --against.
+std::vector<float> logits_of(options const& o, decoder const& model,
+                             std::span<std::uint32_t const> ids) {
+  program::weight_files const files(o.against);
+  decoder const other(files, o.threads);
+  if (other.vocabulary() != model.vocabulary())
+    throw std::runtime_error("--against must have the vocabulary of the model, of " +
+                             std::to_string(model.vocabulary()) + " tokens, got " +
+                             std::to_string(other.vocabulary()));
+  return measure(other, other.plans(), ids, {.keeps_logits = true}).logits;
+}
+
 void run(options const& o) {
   if (o.ids.empty() && o.text.empty())
     throw std::runtime_error("--text FILE or --ids FILE must say what the model reads");
@@ -67,14 +79,16 @@ void run(options const& o) {
   if (o.facts) add_those_that_can(standard_changes(model));
   if (o.mistakes) std::ranges::move(mistaken_plans(model, ids.size()), std::back_inserter(runs));
 
-  run_report report{.title = title_of(o.model, model), .tokens = ids.size()};
+  run_report report{
+      .title = title_of(o.model, model), .tokens = ids.size(), .against = o.against};
   reporting::progress_line progress;
   auto const all = static_cast<double>(runs.size() + 1);
   auto const shows = [&](std::string const& what, double done) {
     return [&progress, what, done, all](double part) { progress.show(what, (done + part) / all); };
   };
+  auto const logits = o.against.empty() ? std::vector<float>() : logits_of(o, model, ids);
   report.own = measure(model, model.plans(), ids,
-                       {.keeps_logits = !runs.empty() || !o.top.empty(), .measures_heads = true},
+                       {.keeps_logits = !runs.empty() || !o.top.empty(), .measures_heads = true, .own = logits},
                        shows("the model", 0));
   std::optional<program::tokenizer> words;
   auto const written = [&](std::vector<layer_plan> const& plans) {

@@ -1,0 +1,63 @@
+# A small model that the check of the pass writes and runs itself: all numbers of the pass, of the changes and of the tokenizer
+# are compared there with an oracle. Here is what people see.
+set(model "${CMAKE_CURRENT_BINARY_DIR}/model")
+expect_of(0 out "^$" "${WRITER}" "${model}")
+set(text "${CMAKE_CURRENT_BINARY_DIR}/text.txt")
+set(ids "${CMAKE_CURRENT_BINARY_DIR}/text.ids")
+string(REPEAT "ab cab abc bca " 12 words)
+file(WRITE "${text}" "${words}")
+file(WRITE "${ids}" "[1, 31, 5]\n2 3 4")
+
+expect(0 out "model: llama, 2 layers, 4 heads of 8 over 2 of keys; [0-9]+ tokens cross-entropy [0-9.]+ nats per token .[0-9.]+ to [0-9.]+ with 95 % confidence., perplexity [0-9.]+ by thirds of the text: .*layer.head explained looks back with weight entropy first .* 1.3 " "${model}" --text "${text}" --csv check.csv --svg check.svg)
+expect_files(check.csv 9 check.svg "attention against distance.*Layer 1")
+expect(0 out "6 tokens cross-entropy .*the text is too short" "${model}" --ids "${ids}")
+expect(0 out " alibi .*ALiBi in the place of rotation" "${model}" --text "${text}" --alibi)
+expect(0 out "keys_e4m3.values_bf16 .* keys in e4m3; values in bf16 .*Agreement is the share" "${model}" --text "${text}" --keys e4m3 --values bf16)
+expect(0 out "cost KL agreement .*p_rope_0 .*without_pairs_3_3" "${model}" --text "${text}" --sweep --csv check.csv --svg check.svg)
+expect_files(check.csv 11 check.svg "what each change costs.*p_rope_0")
+expect(0 out "(groups-modulo.*key_positions_plus_1|key_positions_plus_1.*groups-modulo)" "${model}" --text "${text}" --mistakes --greedy 3)
+expect(0 out "writes: [0-9]+ [0-9]+ [0-9]+ " "${model}" --ids "${ids}" --greedy 3)
+expect(0 out "\"ids\": .1, 31, 5, 2, 3, 4.*\"cross_entropy\": [0-9.]+,.*\"thirds\": .*\"norms.q\": .*\"top.ids\": .*\"changed.p_rope_2.kl\": [0-9.e-]+" "${model}" --ids "${ids}" --facts --json --top 0,5)
+
+# Wrongly.
+expect(1 err "--text FILE or --ids FILE must say what the model reads" "${model}")
+expect(1 err "--text excludes --ids" "${model}" --ids "${ids}" --text "${text}")
+expect(1 err "base_500 needs a layer that rotates, and the model has none" "${model}" --ids "${ids}" --nope --base 500)
+expect(1 err "keys_q4_0 needs heads of dims that the format takes" "${model}" --ids "${ids}" --keys q4_0)
+expect(1 err "--keys: must be one of f32, .*, got q40" "${model}" --ids "${ids}" --keys q40)
+expect(1 err "layers must be below the number of layers, 2, got 2" "${model}" --ids "${ids}" --nope --layers 0,2)
+expect(1 err "--layers and --heads say where changes are made: there is none" "${model}" --ids "${ids}" --layers 0)
+expect(1 err "--scaling must be RULE:FACTOR, as yarn:4, .* got yarn" "${model}" --ids "${ids}" --scaling yarn)
+file(WRITE "${ids}" "1 2 64")
+expect(1 err "text.ids: ids must be below 64, the size of the vocabulary, got 64" "${model}" --ids "${ids}")
+file(WRITE "${ids}" "1 two")
+expect(1 err "text.ids: must be whole numbers with spaces, commas or brackets between them, got \"two\"" "${model}" --ids "${ids}")
+file(WRITE "${ids}" "1 2 3")
+foreach(pair
+    "model.safetensors;abc;model.safetensors"
+    "config.json;{\"model_type\": \"llama\"};config.json"
+    "tokenizer.json;{};model must be of type BPE")
+  list(GET pair 0 file)
+  list(GET pair 1 wrong)
+  list(GET pair 2 says)
+  file(RENAME "${model}/${file}" "${model}/kept")
+  file(WRITE "${model}/${file}" "${wrong}")
+  expect(1 err "${says}" "${model}" --text "${text}")
+  file(REMOVE "${model}/${file}")
+  expect(1 err "${file}" "${model}" --text "${text}")
+  file(RENAME "${model}/kept" "${model}/${file}")
+endforeach()
+
+# Trained models, where they lie beside the checkout, and their golden facts.
+set(trained "${SOURCE}/../shared/models")
+find_program(python NAMES python3)
+if(EXISTS "${trained}/check.py" AND python)
+  foreach(name stories260K babyllama105 tinystories656K)
+    execute_process(COMMAND "${python}" "${SOURCE}/examples/program/run/golden.py" "${PROGRAM}" "${trained}" ${name}
+      RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
+    if(NOT result EQUAL 0)
+      message(FATAL_ERROR "${name}: ${out}${err}")
+    endif()
+  endforeach()
+endif()
+file(REMOVE_RECURSE "${model}")
