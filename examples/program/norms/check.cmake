@@ -34,7 +34,7 @@ foreach(pair
     "one-layer;one-layer.gguf: has no tensor blk.1.attn_q.weight"
     "one-file-of-2;one-file-of-2.gguf: split.count must be 1 unless the name of the file ends in -00001-of-00002.gguf, by which the other files of the model are found, got 2"
     "f32-00002-of-00003;f32-00002-of-00003.gguf: split.no must be 0, for the keys of a model are in its first file: give f32-00001-of-00003.gguf, got 1"
-    "unknown-type;attn_q.weight: must be F32, F16, BF16, Q8_0 or Q4_K, ggml's types 0, 1, 30, 8 and 12, got 14"
+    "unknown-type;attn_q.weight: must be F32, F16, BF16, Q4_0, .* or MXFP4, got ggml's type 24"
     "wrong-rows;attn_q.weight: must be .256, inputs., for 4 heads of 64 dims, got .128, 512."
     "wrong-heads;llama.attention.head_count must be a multiple of llama.attention.head_count_kv, got 4 and 3 for layer 0"
     "no-heads;llama.attention.head_count must be given, and is absent"
@@ -47,7 +47,7 @@ foreach(pair
   list(POP_FRONT pair file)
   expect(1 err "${pair}" "${models}/${file}.gguf")
 endforeach()
-expect(1 err "is a directory" "${models}")
+expect(1 err "has no model.safetensors" "${models}")
 expect(1 err "layer must be below the number of layers, 3, got 3" "${models}/f32.gguf" --layer 3)
 expect(1 err "there is no option --head;" "${models}/f32.gguf" --head 1)
 expect(1 err "FILE is required")

@@ -10,7 +10,7 @@
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/model/gguf.hpp"
 #include "program/keys/errors.hpp"
-#include "program/tensors/tensors.hpp"
+#include "program/tensors/weights.hpp"
 #include "reporting/scale.hpp"
 
 namespace norms {
@@ -26,13 +26,6 @@ struct projection {
   std::size_t heads, head_dim, first_row, all_rows;
 };
 
-std::string shown(std::vector<std::uint64_t> const& dims) {
-  std::string text = "[";
-  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim)
-    text += (dim == dims.rbegin() ? "" : ", ") + std::to_string(*dim);
-  return text + "]";
-}
-
 // Of the rows of heads.
 struct projected_rows {
   std::vector<double> norms;  // with bias and norm, the root of the sum of squares of each
@@ -41,30 +34,29 @@ struct projected_rows {
 };
 
 // The weights of the norm before a projection; empty if the file has none for each input.
-std::vector<double> input_weights(tensor_file& file, std::size_t layer, std::uint64_t inputs) {
-  auto const name = "blk." + std::to_string(layer) + ".attn_norm.weight";
+std::vector<double> input_weights(program::weight_files const& file, std::size_t layer,
+                                  std::size_t inputs) {
+  auto const* const found = file.find("blk." + std::to_string(layer) + ".attn_norm.weight");
   std::vector<double> weights;
-  if (file.has(name) && file.tensor(name).dims == std::vector<std::uint64_t>{inputs})
-    file.rows(name, 0, 1,
-              [&](auto, auto const numbers) { weights.assign(numbers.begin(), numbers.end()); });
+  if (found != nullptr && found->shape == std::vector<std::size_t>{inputs})
+    found->each_row(
+        0, 1, [&](auto, auto const numbers) { weights.assign(numbers.begin(), numbers.end()); });
   return weights;
 }
 
-projected_rows rows_of(tensor_file& file, projection const& p, std::size_t layer) {
+projected_rows rows_of(program::weight_files const& file, projection const& p, std::size_t layer) {
   auto const rows = p.heads * p.head_dim;
-  auto const refuse = [&](std::string const& name, std::string const& shape) {
-    throw std::runtime_error(file.file() + ":" + name + ": must be " + shape + ", for " +
-                             std::to_string(p.heads) + " heads of " + std::to_string(p.head_dim) +
-                             " dims, got " + shown(file.tensor(name).dims));
+  auto const refuse = [&](program::weight const& of, std::string const& shape) {
+    of.refuse("must be " + shape + ", for " + std::to_string(p.heads) + " heads of " +
+              std::to_string(p.head_dim) + " dims, got " + of.shown_shape());
   };
-  auto const weight = p.tensor + ".weight", bias = p.tensor + ".bias";
-  auto const& dims = file.tensor(weight).dims;
-  if (dims.size() != 2 || dims[1] != p.all_rows)
+  auto const& weight = file.at(p.tensor + ".weight");
+  if (weight.shape.size() != 2 || weight.rows() != p.all_rows)
     refuse(weight, "[" + std::to_string(p.all_rows) + ", inputs]");
   projected_rows found;
   auto& result = found.norms;
-  auto const of_inputs = input_weights(file, layer, dims[0]);
-  file.rows(weight, p.first_row, rows, [&](auto, auto const numbers) {
+  auto const of_inputs = input_weights(file, layer, weight.columns());
+  weight.each_row(p.first_row, rows, [&](auto, auto const numbers) {
     double sum = 0, inner = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       auto const x = static_cast<double>(numbers[i]), w = of_inputs.empty() ? 1 : of_inputs[i];
@@ -72,26 +64,26 @@ projected_rows rows_of(tensor_file& file, projection const& p, std::size_t layer
     }
     result.push_back(std::sqrt(sum)), found.inner.push_back(std::sqrt(inner));
   });
-  if (file.has(bias)) {
-    if (file.tensor(bias).dims != std::vector<std::uint64_t>{p.all_rows})
-      refuse(bias, "[" + std::to_string(p.all_rows) + "]");
-    file.rows(bias, 0, 1, [&](auto, auto const numbers) {
+  if (auto const* const bias = file.find(p.tensor + ".bias")) {
+    if (bias->shape != std::vector<std::size_t>{p.all_rows})
+      refuse(*bias, "[" + std::to_string(p.all_rows) + "]");
+    bias->each_row(0, 1, [&](auto, auto const numbers) {
       for (std::size_t i = 0; i < rows; ++i) {
         found.bias.push_back(static_cast<double>(numbers[p.first_row + i]));
         result[i] = std::hypot(result[i], found.bias.back());
       }
     });
   }
-  if (!file.has(p.norm)) return found;
+  auto const* const norm = file.find(p.norm);
+  if (norm == nullptr) return found;
   // A norm of each head, with weights for one head or for each, or of all heads at once.
   std::vector<double> weights;
-  file.rows(p.norm, 0, file.tensor(p.norm).dims.size() == 2 ? file.tensor(p.norm).dims[1] : 1,
-            [&](auto, auto const numbers) {
-              weights.insert(weights.end(), numbers.begin(), numbers.end());
-            });
-  auto const group = file.tensor(p.norm).dims.empty() ? 0 : file.tensor(p.norm).dims[0];
+  norm->each_row(0, norm->rows(), [&](auto, auto const numbers) {
+    weights.insert(weights.end(), numbers.begin(), numbers.end());
+  });
+  auto const group = norm->columns();
   if ((group != p.head_dim && group != rows) || (weights.size() != group && weights.size() != rows))
-    refuse(p.norm, "[" + std::to_string(p.head_dim) + "] or [" + std::to_string(rows) + "]");
+    refuse(*norm, "[" + std::to_string(p.head_dim) + "] or [" + std::to_string(rows) + "]");
   for (std::size_t first = 0; first < rows; first += group) {
     double sum = 0;
     for (std::size_t i = first; i < first + group; ++i) sum += result[i] * result[i];
@@ -180,24 +172,24 @@ std::vector<bias_of_head> biases_of(projected_rows const& keys, projected_rows c
   return result;
 }
 
-layer_of_weights read_layer(tensor_file& file, posenc::layer_description const& kind,
+layer_of_weights read_layer(program::weight_files const& file, posenc::layer_description const& kind,
                             std::string const& type, std::size_t layer, std::size_t context) {
   auto const& rotary = kind.rotary.front();
   auto const f = rotary.frequencies.at(context);
   auto const heads_key = type + ".attention.head_count", key_heads_key = heads_key + "_kv";
-  auto const heads = count_of(file.header(), heads_key, layer);
-  auto const key_heads = file.header().value_of(key_heads_key) == nullptr
+  auto const heads = count_of(file.gguf(), heads_key, layer);
+  auto const key_heads = file.gguf().value_of(key_heads_key) == nullptr
                              ? heads
-                             : count_of(file.header(), key_heads_key, layer);
+                             : count_of(file.gguf(), key_heads_key, layer);
   if (heads % key_heads != 0)
-    throw std::runtime_error(file.file() + ": " + heads_key + " must be a multiple of " +
+    throw std::runtime_error(file.name() + ": " + heads_key + " must be a multiple of " +
                              key_heads_key + ", got " + std::to_string(heads) + " and " +
                              std::to_string(key_heads) + " for layer " + std::to_string(layer));
   auto const block = "blk." + std::to_string(layer) + ".attn_", joined = block + "qkv";
   auto const query_rows = heads * kind.head_dim, key_rows = key_heads * kind.head_dim;
   projection q{block + "q", block + "q_norm.weight", heads, kind.head_dim, 0, query_rows};
   projection k{block + "k", block + "k_norm.weight", key_heads, kind.head_dim, 0, key_rows};
-  if (!file.has(q.tensor + ".weight") && file.has(joined + ".weight")) {
+  if (file.find(q.tensor + ".weight") == nullptr && file.find(joined + ".weight") != nullptr) {
     q.tensor = k.tensor = joined;
     q.all_rows = k.all_rows = query_rows + 2 * key_rows;
     k.first_row = query_rows;
@@ -225,7 +217,7 @@ layer_of_weights read_layer(tensor_file& file, posenc::layer_description const& 
     }
     result.heads.push_back(std::move(found));
   }
-  result.norm_behind = file.has(k.norm) || kind.key_norm.of > posenc::norm_scope::none;
+  result.norm_behind = file.find(k.norm) != nullptr || kind.key_norm.of > posenc::norm_scope::none;
   if (!k_rows.bias.empty())
     result.biases = biases_of(k_rows, q_rows, k, heads / key_heads, how, context);
   return result;
@@ -264,8 +256,9 @@ std::vector<model_of_weights::place> model_of_weights::by_fast_share() const {
 
 model_of_weights read_weights(std::string const& file, std::optional<std::size_t> context,
                               std::optional<std::size_t> layer) {
-  tensor_file tensors(file);
-  auto const model = posenc::read_gguf(tensors.header());
+  program::weight_files const tensors(file);
+  if (!tensors.is_gguf()) throw std::runtime_error(file + ": must be a GGUF file");
+  auto const model = posenc::read_gguf(tensors.gguf());
   model_of_weights result{{}, context.value_or(model.context.value_or(8192)), {}, {}};
   if (layer) model.kind_of(*layer);  // throws if there is none
   for (auto i = layer.value_or(0); i < (layer ? *layer + 1 : model.layers); ++i) {

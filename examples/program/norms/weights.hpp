@@ -68,7 +68,7 @@ struct model_of_weights {
 /// of the mean square that W and b give those that read the head. Frequencies, layout, rotary dims
 /// and head_dim are those that posenc::read_gguf finds; context: that of the file unless given.
 /// Reads the tensors blk.N.attn_q and attn_k, or attn_qkv, row by row. Throws std::runtime_error if
-/// a tensor is absent or has another shape than heads and dims give, as tensor_file does, and
+/// a tensor is absent or has another shape than heads and dims give, as program::weight_files does, and
 /// std::invalid_argument as posenc::read_gguf does.
 model_of_weights read_weights(std::string const& file, std::optional<std::size_t> context,
                               std::optional<std::size_t> layer);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/gguf/writer.hpp"
-#include "program/tensors/tensors.hpp"
+#include "program/tensors/weights.hpp"
 #include "weights.hpp"
 
 namespace {
@@ -205,7 +205,7 @@ void write(std::string const& file, std::string const& bytes) {
 void decoders_agree(std::string const& folder, random_numbers& random) {
   constexpr std::size_t rows = 5, columns = 512;
   for (auto const& c : codings) {
-    auto const* const format = format_of(c.type);
+    auto const* const format = program::format_of(c.type);
     std::string data(rows * columns / format->numbers * format->bytes, '\0');
     for (auto& byte : data) byte = static_cast<char>(random.bits());
     for (std::size_t block = 0; block < data.size(); block += format->bytes)
@@ -217,7 +217,7 @@ void decoders_agree(std::string const& folder, random_numbers& random) {
     write(file,
           gguf_writer().tensor("before", {1, 2}).tensor("t", {columns, rows}, c.type, data).str());
     std::size_t seen = 0, wrong = 0;
-    tensor_file(file).rows("t", 1, rows - 2, [&](auto row, auto const numbers) {
+    program::weight_files(file).at("t").each_row(1, rows - 2, [&](auto row, auto const numbers) {
       for (std::size_t i = 0; i < columns; ++i)
         wrong += numbers[i] !=
                  static_cast<float>(c.decode(data, static_cast<std::size_t>(row) * columns + i));
@@ -245,11 +245,11 @@ void decodes_blocks_written_by_hand(std::string const& folder) {
   q4[16 + 67] = static_cast<char>(9 << 4);  // part 5, number 3
   auto const file = folder + "/by-hand.gguf";
   write(file, gguf_writer().tensor("q8", {32}, 8, q8).tensor("q4", {256}, 12, q4).str());
-  tensor_file in(file);
-  in.rows("q8", 0, 1, [](auto, auto const x) {
+  program::weight_files const in(file);
+  in.at("q8").each_row(0, 1, [](auto, auto const x) {
     expect(x[0] == -16 && x[1] == 0 && x[31] == 15.875f, "a block of Q8_0 by hand");
   });
-  in.rows("q4", 0, 1, [](auto, auto const x) {
+  in.at("q4").each_row(0, 1, [](auto, auto const x) {
     expect(x[0] == 3 && x[1] == -0.5f && x[32] == 0, "a block of Q4_K by hand: the first parts");
     expect(x[163] == 227 && x[160] == -11.5f && x[96] == 0, "a block of Q4_K by hand: part 5");
   });
@@ -489,7 +489,7 @@ void write_wrong_files(std::string const& folder, model const& m, random_numbers
   write(name("truncated"), right.substr(0, right.size() - 5));
   write(name("cut-header"), right.substr(0, 200));
   write(name("one-layer"), right);
-  write(name("unknown-type"), with(settings_of(m), {inputs, query_rows}, 14, q.data));
+  write(name("unknown-type"), with(settings_of(m), {inputs, query_rows}, 24, q.data));
   write(name("wrong-rows"), with(settings_of(m), {2 * inputs, query_rows / 2}, 0, q.data));
   write(name("no-blocks"), with(settings_of(m), {inputs / 2, query_rows}, 12, q.data));
   auto not_finite = q.data;

@@ -242,7 +242,8 @@ void print(std::ostream& out, model_of_weights const& m, charts::terminal_style 
   out << '\n';
   charts::print_folded(out,
                        "By weights alone: inputs of W_q and W_k count as independent, of mean "
-                       "square 1. Data may use a head otherwise.",
+                       "square 1. Data may use a head otherwise: posenc run shows where "
+                       "heads look in a text.",
                        style.columns);
 }
 

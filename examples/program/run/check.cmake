@@ -1,7 +1,12 @@
 # A small model that the check of the pass writes and runs itself: all numbers of the pass, of the changes and of the tokenizer
 # are compared there with an oracle. Here is what people see.
 set(model "${CMAKE_CURRENT_BINARY_DIR}/model")
-expect_of(0 out "^$" "${WRITER}" "${model}")
+set(trained "${SOURCE}/../shared/models")
+set(blocks)
+if(EXISTS "${trained}/blocks.gguf")
+  set(blocks "${trained}/blocks.gguf")
+endif()
+expect_of(0 out "^$" "${WRITER}" "${model}" ${blocks})
 set(text "${CMAKE_CURRENT_BINARY_DIR}/text.txt")
 set(ids "${CMAKE_CURRENT_BINARY_DIR}/text.ids")
 string(REPEAT "ab cab abc bca " 12 words)
@@ -49,7 +54,6 @@ foreach(pair
 endforeach()
 
 # Trained models, where they lie beside the checkout, and their golden facts.
-set(trained "${SOURCE}/../shared/models")
 find_program(python NAMES python3)
 if(EXISTS "${trained}/check.py" AND python)
   foreach(name stories260K babyllama105 tinystories656K)

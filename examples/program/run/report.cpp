@@ -147,19 +147,16 @@ charts::chart chart_of(measurement const& of, std::size_t layer, std::size_t tok
 std::string bars(run_report const& report) {
   constexpr double left = 250, width = 420, row = 18, top = 56;
   auto const own = report.own.of_text.mean().mean;
-  std::vector<cost const*> all;
-  for (auto const& each : report.costs) all.push_back(&each);
-  std::ranges::stable_sort(all, std::ranges::greater{},
-                           [](cost const* c) { return c->of.mean().mean; });
-  auto const most = std::max(1e-9, all.front()->of.mean().mean - own);
+  double most = 1e-9;
+  for (auto const& each : report.costs) most = std::max(most, each.of.mean().mean - own);
   charts::svg_drawing out;
   out.text({20, 26}, 15, 700, "title", report.title);
   out.text({20, 44}, 11, 700, "label",
            "what each change costs, in nats per token, over the model's " + short_number(own));
   double y = top;
-  for (auto const* const each : all) {
-    auto const by = each->of.mean().mean - own;
-    out.text({left - 8, y + 12}, 11, left - 20, "label end", each->name);
+  for (auto const& each : report.costs) {
+    auto const by = each.of.mean().mean - own;
+    out.text({left - 8, y + 12}, 11, left - 20, "label end", each.name);
     out.rectangle({left, y + 2, std::max(1.0, width * std::max(by, 0.0) / most), row - 5}, "f0");
     out.text({left + width * std::max(by, 0.0) / most + 6, y + 12}, 11, 80, "label",
              (by < 0 ? "" : "+") + short_number(by, 3));

@@ -1,7 +1,7 @@
 // The pass, its changes and its measures against an oracle in double, on a small model that this
 // writes: a Llama of 2 layers, whose weights are a formula. With a folder as argument the model
 // stays there, for the verb's own test. It is also what the tokenizer's ids are checked on, which
-// were worked out by hand.
+// were worked out by hand. A second argument is a GGUF file with blocks of all types.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -446,6 +446,23 @@ void check_tokens(program::weight_files const& files) {
   }
 }
 
+// Every block of a file whose tensors NAME have their numbers beside them, as NAME.expected.
+void check_blocks(std::string const& file) {
+  program::weight_files const files(file);
+  std::size_t read = 0;
+  for (auto const& w : files.all()) {
+    auto const* const expected = files.find(w.name + ".expected");
+    if (expected == nullptr) continue;
+    std::vector<float> got(w.rows() * w.columns()), want(got.size());
+    files.at(w.name).decode(0, w.rows(), got.data());
+    expected->decode(0, expected->rows(), want.data());
+    expect(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0,
+           w.name + ": each number must have the bits of " + expected->name);
+    ++read;
+  }
+  expect(read >= 15, file + " has 15 types of blocks");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -456,6 +473,7 @@ int main(int argc, char** argv) {
     program::weight_files const files(folder.string());
     check_pass(run::decoder(files, 2));
     check_tokens(files);
+    if (argc > 2) check_blocks(argv[2]);
   } catch (std::exception const& error) {
     expect(false, error.what());
   }

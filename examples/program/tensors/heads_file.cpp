@@ -10,7 +10,7 @@
 
 #include "posenc/heads/storage.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
-#include "program/tensors/tensors.hpp"
+#include "program/tensors/weights.hpp"
 
 namespace {
 
@@ -133,18 +133,19 @@ heads_of_file columns_of(heads_of_file const& matrix) {
   return result;
 }
 
-heads_of_file read_gguf_tensor(std::string const& file, std::string const& name,
-                               std::size_t head_dim) {
-  tensor_file from(file);
+heads_of_file read_tensor(std::string const& file, std::string const& name,
+                          std::size_t head_dim) {
+  program::weight_files const from(file);
   auto const what = file + ":" + name;
-  auto const& given = from.tensor(name).dims;
-  shape dims(given.rbegin(), given.rend());
+  auto const& found = from.at(name);
+  shape dims(found.shape.begin(), found.shape.end());
   while (dims.size() > 1 && dims.front() == 1) dims.erase(dims.begin());
   if (dims.empty() || dims.size() > 3)
     refuse(what, "must have 1 to 3 dimensions, got " + std::to_string(dims.size()));
   std::vector<double> numbers;
-  from.rows(name, 0, count_of(what, dims) / dims.back(),
-            [&](auto, auto const row) { numbers.insert(numbers.end(), row.begin(), row.end()); });
+  found.each_row(
+      0, static_cast<std::size_t>(count_of(what, dims) / dims.back()),
+      [&](auto, auto const row) { numbers.insert(numbers.end(), row.begin(), row.end()); });
   if (!name.ends_with(".weight") || dims.size() != 2)
     return shaped(what, dims, head_dim, std::move(numbers));
   auto transposed = columns_of(shaped(what, dims, 0, std::move(numbers)));
@@ -158,12 +159,15 @@ heads_of_file read_gguf_tensor(std::string const& file, std::string const& name,
 
 heads_of_file read_heads(std::string const& from, std::size_t head_dim, bool may_be_masked) {
   errno = 0;
-  auto const colon = from.rfind(".gguf:");
-  if (colon == from.npos && from.ends_with(".gguf"))
-    refuse(from, "needs the name of a tensor: " + from + ":TENSOR");
-  auto result = colon == from.npos
-                    ? read_npy(from, head_dim)
-                    : read_gguf_tensor(from.substr(0, colon + 5), from.substr(colon + 6), head_dim);
+  std::string file;
+  for (std::string const ending : {".gguf", ".safetensors"}) {
+    if (from.ends_with(ending))
+      refuse(from, "needs the name of a tensor: " + from + ":TENSOR");
+    if (auto const colon = from.rfind(ending + ":"); colon != from.npos)
+      file = from.substr(0, colon + ending.size());
+  }
+  auto result = file.empty() ? read_npy(from, head_dim)
+                             : read_tensor(file, from.substr(file.size() + 1), head_dim);
   for (auto const x : result.numbers)
     if (!posenc::is_finite(x) && !(may_be_masked && posenc::is_masked(x)))
       refuse(from, "must have finite numbers");

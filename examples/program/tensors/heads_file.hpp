@@ -17,13 +17,12 @@ struct heads_of_file {
   }
 };
 
-/// FILE.npy, of float16, float32 or float64, or FILE.gguf:TENSOR, of a type that
-/// tensors.hpp lists. Shapes, as NumPy says them: [head_dim], [tokens][head_dim] or
+/// FILE.npy, of float16, float32 or float64, or FILE.gguf:TENSOR or FILE.safetensors:TENSOR, of a
+/// type that block_formats.hpp lists. Shapes, as NumPy says them: [head_dim], [tokens][head_dim] or
 /// [tokens][heads][head_dim]; with a head_dim that is not 0 also [tokens][heads * head_dim]. A
-/// matrix of GGUF whose name ends in .weight is [heads * head_dim][inputs]; its columns are the
+/// matrix whose name ends in .weight is [heads * head_dim][inputs]; its columns are the
 /// queries or keys of inputs that are 1.
 ///
 /// Throws std::runtime_error, which names the file, unless it can be read and is one of these, of
-/// numbers that are finite, or -infinity if they may be masked; and std::invalid_argument as
-/// posenc::gguf_metadata does.
+/// numbers that are finite, or -infinity if they may be masked; and as program::weight_files does.
 heads_of_file read_heads(std::string const& from, std::size_t head_dim, bool may_be_masked = false);
