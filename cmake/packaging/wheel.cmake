@@ -1,8 +1,8 @@
 # A wheel for Python, FOLDER/posenc-VERSION-TAG.whl, of posenc.py and its library, and beside it the
 # folder that it is built of, where `python3 -m build --wheel` does the same. Run with cmake -P and:
 # SOURCE, the checkout; VERSION; LIBRARY, made by posenc_add_kernels; STRIP, a program or nothing;
-# PROGRAM, posenc_static, or nothing; XSIMD, JSON, the folders of their headers, the second or nothing;
-# PYTHON, 3.11 or newer; FOLDER.
+# PROGRAM, posenc_static, or nothing; XSIMD, JSON, PCRE2, the folders of their headers, the latter two or
+# nothing; PYTHON, 3.11 or newer; FOLDER.
 cmake_policy(VERSION 3.19)
 include("${CMAKE_CURRENT_LIST_DIR}/license.cmake")
 set(from "${FOLDER}/source")
@@ -20,6 +20,9 @@ if(EXISTS "${PROGRAM}")
   find_path(eigen eigen3/Eigen/Core PATHS "${XSIMD}" /usr/include /usr/local/include REQUIRED)
   copy_license(cli11 "${cli11}" "${from}")
   copy_license(eigen3 "${eigen}" "${from}")
+  if(PCRE2)
+    copy_license(pcre2 "${PCRE2}" "${from}")
+  endif()
   # python -m posenc, and the command posenc
   configure_file("${CMAKE_CURRENT_LIST_DIR}/wheel/__main__.py" "${from}/posenc/__main__.py" COPYONLY)
   configure_file("${PROGRAM}" "${from}/posenc/posenc-program" COPYONLY)

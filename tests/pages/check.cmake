@@ -14,7 +14,7 @@
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
 file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/*.md" "${SOURCE}/include/posenc/*/*.md"
-  "${SOURCE}/bench/*.md" "${SOURCE}/examples/README.md" "${SOURCE}/examples/*/*.md"
+  "${SOURCE}/bench/*.md" "${SOURCE}/examples/README.md" "${SOURCE}/examples/*/*.md" "${SOURCE}/examples/program/*/*.md"
   "${SOURCE}/tests/*/*.md" "${SOURCE}/cmake/README.md" "${SOURCE}/cmake/*/README.md" "${SOURCE}/.github/*.md")
 list(FILTER pages EXCLUDE REGEX "/broken/")
 file(READ "${SOURCE}/CMakePresets.json" presets)
