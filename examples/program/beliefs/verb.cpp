@@ -192,7 +192,9 @@ std::vector<belief> of_frequencies() {
        "It uses fewer: with p = 0.75 the slowest " + whole(still) +
            " pairs do not rotate, and the others rotate as before. Whether it hurts depends on p: "
            "published perplexities are 4.463 for RoPE, 4.441 for p = 0.75 and 4.530 for p = 0.25 "
-           "[Barbero 2024, table 2: a model of 2B, one run each]."},
+           "[Barbero 2024, table 2: a model of 2B, one run each]. A model that was trained with RoPE can "
+       "stop its slowest pairs at little cost if they are hardly used [Oka 2026]; that holds for two "
+       "of three small models ([run](../program/run/README.md#which-pairs-a-model-needs))."},
   };
 }
 

@@ -17,6 +17,7 @@
 #include "program/run/changes.hpp"
 #include "program/run/facts.hpp"
 #include "program/run/measurement.hpp"
+#include "program/run/small_model.hpp"
 #include "program/text/tokenizer.hpp"
 
 namespace {
@@ -37,31 +38,13 @@ void expect_near(double got, double want, double allowed, std::string const& wha
 
 // ---- The model
 
-struct tensor {
-  std::string name;
-  std::vector<std::size_t> shape;
-  std::vector<float> numbers;
-};
-
-// Numbers in [-1, 1) that look random: bits of a product.
-float number_of(std::size_t tensor, std::size_t index) {
-  auto x = (tensor * 0x9E3779B97F4A7C15u) ^ (index * 0xD1B54A32D192ED03u);
-  x ^= x >> 29, x *= 0xBF58476D1CE4E5B9u, x ^= x >> 32;
-  return static_cast<float>(static_cast<double>(x >> 40) / 8'388'608.0 - 1);
-}
+using small_model::tensor;
 
 std::vector<tensor> const& tensors() {
   static auto const all = [] {
     std::vector<tensor> result;
     auto const add = [&](std::string const& name, std::vector<std::size_t> const& shape,
-                         float scale, float plus) {
-      tensor t{name, shape, {}};
-      std::size_t count = 1;
-      for (auto const dim : shape) count *= dim;
-      for (std::size_t i = 0; i < count; ++i)
-        t.numbers.push_back(plus + scale * number_of(result.size() + 1, i));
-      result.push_back(std::move(t));
-    };
+                         float scale, float plus) { result.push_back({name, shape, scale, plus}); };
     add("model.embed_tokens.weight", {words, width}, 1, 0);
     for (std::size_t i = 0; i < layers; ++i) {
       auto const prefix = "model.layers." + std::to_string(i) + ".";
@@ -83,47 +66,25 @@ std::vector<tensor> const& tensors() {
 }
 
 std::vector<float> const& numbers_of(std::string const& name) {
+  static std::map<std::string, std::vector<float>> all;
   for (auto const& t : tensors())
-    if (t.name == name) return t.numbers;
-  std::abort();
-}
-
-void write_text(std::filesystem::path const& file, std::string const& text) {
-  std::ofstream(file, std::ios::binary) << text;
-}
-
-void write_safetensors(std::filesystem::path const& file) {
-  std::string header = "{", data;
-  for (auto const& t : tensors()) {
-    auto const begin = data.size(), size = t.numbers.size() * sizeof(float);
-    data.resize(begin + size);
-    std::memcpy(&data[begin], t.numbers.data(), size);
-    header += (header.size() == 1 ? "\"" : ",\"") + t.name + R"(":{"dtype":"F32","shape":[)";
-    for (std::size_t i = 0; i < t.shape.size(); ++i)
-      header += (i == 0 ? "" : ",") + std::to_string(t.shape[i]);
-    header += "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(begin + size) +
-              "]}";
-  }
-  header += "}";
-  std::string text;
-  for (int i = 0; i < 8; ++i) text += static_cast<char>(header.size() >> (8 * i) & 255);
-  write_text(file, text + header + data);
+    if (t.name == name && !all.contains(name)) all[name] = small_model::numbers_of(t);
+  return all.at(name);
 }
 
 void write_model(std::filesystem::path const& folder) {
-  std::filesystem::create_directories(folder);
-  write_text(folder / "config.json",
+  small_model::write(folder,
              R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 48,
  "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
  "vocab_size": 64, "rope_theta": 1000, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
- "tie_word_embeddings": false, "hidden_act": "silu"})");
-  write_safetensors(folder / "model.safetensors");
+ "tie_word_embeddings": false, "hidden_act": "silu"})",
+                     tensors());
   // Tokens 3 to 28 are letters; "ab" merges before "bc", and " ab" behind both.
   std::string vocab = R"("<unk>": 0, "<s>": 1, "▁": 2)";
   for (int i = 0; i < 26; ++i)
     vocab += std::string(", \"") + static_cast<char>('a' + i) + "\": " + std::to_string(3 + i);
   vocab += R"(, "ab": 29, "bc": 30, "▁ab": 31, "abc": 32)";
-  write_text(folder / "tokenizer.json",
+  small_model::write_text(folder / "tokenizer.json",
              R"({"added_tokens": [{"id": 1, "content": "<s>", "special": true}],
  "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
   {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]}, "pre_tokenizer": null,

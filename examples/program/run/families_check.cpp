@@ -1,0 +1,118 @@
+// Each family of decoders on a small model, against logits of the class in transformers.
+//
+//     families_check FAMILIES
+//
+// FAMILIES is families.txt, which says how it was made. A tensor's name may have ranges, {0-3}, for
+// names that differ in a number.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "program/run/measurement.hpp"
+#include "program/run/small_model.hpp"
+
+namespace {
+
+struct logit {
+  std::size_t position, id;
+  double value;
+};
+
+struct model {
+  std::string name, config;
+  std::vector<small_model::tensor> tensors = {};
+  double cross_entropy = 0;
+  std::vector<logit> logits = {};
+};
+
+// Adds the tensors that a name with ranges stands for.
+void add(model& to, small_model::tensor const& t) {
+  auto const open = t.name.find('{'), dash = t.name.find('-', open), end = t.name.find('}', open);
+  if (open == t.name.npos) return to.tensors.push_back(t);
+  auto const number = [&](std::size_t first, std::size_t last) {
+    return std::stoul(t.name.substr(first, last - first));
+  };
+  for (auto i = number(open + 1, dash); i <= number(dash + 1, end); ++i) {
+    auto one = t;
+    one.name = t.name.substr(0, open) + std::to_string(i) + t.name.substr(end + 1);
+    add(to, one);
+  }
+}
+
+std::vector<model> read(std::string const& file) {
+  std::ifstream in(file);
+  std::vector<model> all;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string kind;
+    if (!(words >> kind) || kind == "#") continue;
+    if (kind == "family") {
+      all.emplace_back();
+      words >> all.back().name;
+    } else if (kind == "config") {
+      std::getline(words, all.back().config);
+    } else if (kind == "tensor") {
+      small_model::tensor t;
+      std::string shape;
+      words >> t.name >> shape >> t.scale >> t.plus;
+      std::istringstream dims(shape);
+      for (std::string dim; std::getline(dims, dim, ',');) t.shape.push_back(std::stoul(dim));
+      add(all.back(), t);
+    } else if (kind == "cross_entropy") {
+      words >> all.back().cross_entropy;
+    } else if (kind == "logit") {
+      logit one{};
+      words >> one.position >> one.id >> one.value;
+      all.back().logits.push_back(one);
+    } else {
+      throw std::runtime_error(file + ": no line begins with " + kind);
+    }
+    if (words.fail() && !words.eof()) throw std::runtime_error(file + ": cannot read " + line);
+  }
+  return all;
+}
+
+// Float sums of up to 48 products, through at most 6 layers of numbers near 1.
+constexpr double allowed = 1e-4;
+
+int check(model const& m) {
+  auto const folder = std::filesystem::temp_directory_path() / ("posenc-family-" + m.name);
+  small_model::write(folder, m.config, m.tensors);
+  std::vector<std::uint32_t> ids{1};
+  while (ids.size() < 48)
+    ids.push_back(static_cast<std::uint32_t>((ids.back() * 29 + ids.size()) % 64));
+  int failures = 0;
+  auto const expect = [&](double got, double want, std::string const& what) {
+    if (std::abs(got - want) <= allowed * std::max(1.0, std::abs(want))) return;
+    std::cerr << m.name << ": " << what << " is " << got << " instead of " << want << '\n';
+    ++failures;
+  };
+  try {
+    program::weight_files const files(folder.string());
+    run::decoder const decoder(files, 1);
+    auto const found = run::measure(decoder, decoder.plans(), ids, {.keeps_logits = true});
+    for (auto const& [position, id, value] : m.logits)
+      expect(static_cast<double>(found.logits[position * decoder.vocabulary() + id]), value,
+             "logit " + std::to_string(id) + " at " + std::to_string(position));
+    expect(found.of_text.mean().mean, m.cross_entropy, "cross-entropy");
+  } catch (std::exception const& error) {
+    std::cerr << m.name << ": " << error.what() << '\n';
+    ++failures;
+  }
+  std::filesystem::remove_all(folder);
+  return failures;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  int failures = 0;
+  auto const all = read(argv[1]);
+  for (auto const& one : all) failures += check(one);
+  return failures == 0 && !all.empty() ? 0 : 1;
+}
