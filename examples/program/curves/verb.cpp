@@ -122,7 +122,7 @@ void declare(CLI::App& app, options& o) {
   app.add_option(
          "--model", o.models,
          "models whose settings encodings take: " + in_table +
-             "; or any other of posenc inspect --list, whose layers are shown (default llama-2-7b,"
+             "; or any other of posenc inspect --list, whose layers are shown (default llama-2-7b, "
              "gemma-4-31b)")
       ->check(known_model(names))
       ->delimiter(',')

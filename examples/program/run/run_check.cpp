@@ -19,6 +19,7 @@
 #include "program/run/measurement.hpp"
 #include "program/run/small_model.hpp"
 #include "program/text/tokenizer.hpp"
+#include "program/text/vocabulary.hpp"
 
 namespace {
 
@@ -424,6 +425,42 @@ void check_blocks(std::string const& file) {
   expect(read >= 15, file + " has 15 types of blocks");
 }
 
+// Bytes within words. "low" and "er" merge by rank, and a space belongs to the word behind it.
+void check_words(std::filesystem::path const& folder) {
+  small_model::write_text(
+      folder / "tokenizer.json",
+      R"({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated",
+   "pattern": {"Regex": "'s| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"}},
+  {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]},
+ "model": {"type": "BPE", "vocab": {"l": 0, "o": 1, "w": 2, "e": 3, "r": 4, "Ġ": 5, "Ã": 6, "©": 7,
+  "lo": 8, "low": 9, "er": 10, "Ġlow": 11, "Ã©": 12, "1": 13, "Ċ": 14, "'": 15, "s": 16, "'s": 17},
+ "merges": ["l o", "lo w", "e r", "Ġ low", "Ã ©", "' s"]}})");
+  program::weight_files const files(folder.string());
+  if (!program::has_regular_expressions()) {
+    try {
+      program::tokenizer const tokens(files);
+      expect(false, "words must be refused without PCRE2");
+    } catch (std::runtime_error const& error) {
+      expect(std::string(error.what()).find("built without PCRE2") != std::string::npos,
+             error.what());
+    }
+    return;
+  }
+  program::tokenizer const tokens(files);
+  auto const expect_ids = [&](std::string const& text, program::token_ids const& want) {
+    auto const got = tokens.encode(text);
+    std::string shown;
+    for (auto const id : got) shown += " " + std::to_string(id);
+    expect(got == want, "\"" + text + "\" has the ids" + shown);
+    expect(tokens.decode(got) == text, "\"" + text + "\" must come back");
+  };
+  expect_ids("lower low", {9, 10, 11});
+  expect_ids("low  low", {9, 5, 11});   // of two spaces the first stands alone
+  expect_ids("low1", {9, 13});          // letters and digits are two words
+  expect_ids("\u00e9", {12});           // two bytes, one token
+  expect_ids("low's\n", {9, 17, 14});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -434,6 +471,10 @@ int main(int argc, char** argv) {
     program::weight_files const files(folder.string());
     check_pass(run::decoder(files, 2));
     check_tokens(files);
+    auto const words = folder.string() + "-words";
+    write_model(words);
+    check_words(words);
+    std::filesystem::remove_all(words);
     if (argc > 2) check_blocks(argv[2]);
   } catch (std::exception const& error) {
     expect(false, error.what());

@@ -20,7 +20,7 @@ void declare_heads(CLI::App& app, heads_options& o, std::string const& otherwise
   if (otherwise.empty()) q->required(), k->required();
   add_number(app, "--head-dim", o.head_dim,
              "where a row has several heads (that of the model, else all of a row)", 1, 65536);
-  auto* const base = add_number(app, "--base", o.base, "of the frequencies (10000)", "B");
+  auto* const base = add_number(app, "--base", o.base, "base of the frequencies (default 10000)", "B");
   auto* const rotary = add_number(app, "--rotary-dim", o.rotary_dim,
                                   "the first so many dims rotate (all)", 2, 65536);
   auto* const layout =
@@ -34,7 +34,7 @@ void declare_heads(CLI::App& app, heads_options& o, std::string const& otherwise
           ->excludes(rotary)
           ->excludes(layout)
           ->option_text("FILE");
-  add_number(app, "--layer", o.layer, "of that model (0)")->needs(config);
+  add_number(app, "--layer", o.layer, "layer of that model (default 0)")->needs(config);
 }
 
 CLI::Option* declare_context(CLI::App& app, heads_options& o, std::string const& says) {
