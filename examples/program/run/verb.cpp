@@ -27,8 +27,18 @@ std::string title_of(std::string const& file, decoder const& model) {
 
 std::vector<std::uint32_t> ids_of(options const& o, program::weight_files const& files,
                                   std::size_t vocabulary) {
-  auto ids = o.ids.empty() ? program::tokenizer(files).encode_file(o.text)
-                           : program::read_ids(o.ids, vocabulary);
+  std::vector<std::uint32_t> ids;
+  if (o.ids.empty()) {
+    program::tokenizer const words(files);
+    ids = words.encode_file(o.text);
+    for (auto const& note : words.notes()) std::cerr << "posenc run: " << note << '\n';
+    for (auto const id : ids)
+      if (id >= vocabulary)
+        throw std::runtime_error(o.text + ": has token " + std::to_string(id) +
+                                 ", and the model has " + std::to_string(vocabulary));
+  } else {
+    ids = program::read_ids(o.ids, vocabulary);
+  }
   if (o.tokens) ids.resize(std::min(ids.size(), *o.tokens));
   if (ids.size() < 2)
     throw std::runtime_error((o.ids.empty() ? o.text : o.ids) +

@@ -132,7 +132,7 @@ void weight_files::open_safetensors() {
   for (auto const& file : files) add((index.parent_path() / file).string());
   sort();
   for (auto const& [name, file] : map->items()) {
-    auto const* const found = find(name);
+    auto const* const found = named(name);
     if (found == nullptr || fs::path(found->file).filename() != file.get<std::string>())
       refuse("must be right about tensor " + name + ", which is not in " + file.get<std::string>());
   }

@@ -142,9 +142,16 @@ void weight_files::sort() {
     twice->refuse("must be there once, and is in " + twice[1].file + ", too");
 }
 
-weight const* weight_files::find(std::string_view name) const {
+weight const* weight_files::named(std::string_view name) const {
   auto const found = std::ranges::lower_bound(all_, name, {}, &weight::name);
   return found == all_.end() || found->name != name ? nullptr : &*found;
+}
+
+weight const* weight_files::find(std::string_view name) const {
+  auto const* const found = named(name);
+  if (found != nullptr && found->format == nullptr)
+    found->refuse("must be " + format_names() + ", got " + found->type);
+  return found;
 }
 
 weight const& weight_files::at(std::string_view name) const {

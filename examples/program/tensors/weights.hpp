@@ -65,9 +65,9 @@ class weight_files {
 
   /// All, by name.
   std::span<weight const> all() const { return all_; }
-  /// Null if there is none of this name.
+  /// Null if there is none of this name. Throws std::runtime_error if its type cannot be read.
   weight const* find(std::string_view name) const;
-  /// Throws std::runtime_error if there is none of this name, or if its type cannot be read.
+  /// Throws std::runtime_error if there is none of this name, too.
   weight const& at(std::string_view name) const;
 
   /// Throws std::runtime_error unless there is a config.json, or a GGUF file; and as posenc's
@@ -91,6 +91,7 @@ class weight_files {
   void open_gguf();
   void open_safetensors();
   void sort();
+  weight const* named(std::string_view name) const;  // of any type
 
   std::string name_, folder_;
   std::unique_ptr<posenc::gguf_metadata const> gguf_;

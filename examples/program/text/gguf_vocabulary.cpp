@@ -17,11 +17,11 @@ vocabulary vocabulary_of_gguf(weight_files const& files) {
   auto const& header = files.gguf();
   auto const model = header.text("tokenizer.ggml.model").value_or("");
   auto tokens = files.strings("tokenizer.ggml.tokens");
-  if (model.empty() || !tokens) v.refuse("has no tokenizer");
+  if (model.empty() || !tokens || tokens->empty()) v.refuse("has no tokenizer");
   v.tokens = std::move(*tokens);
   auto const count = v.tokens.size();
-  auto const types = files.numbers("tokenizer.ggml.token_type")
-                         .value_or(std::vector<double>(count, normal_token));
+  auto const types =
+      files.numbers("tokenizer.ggml.token_type").value_or(std::vector<double>(count, normal_token));
   if (types.size() != count)
     v.refuse("tokenizer.ggml.token_type must be one for each of the " + std::to_string(count) +
              " tokens, got " + std::to_string(types.size()));
@@ -40,6 +40,7 @@ vocabulary vocabulary_of_gguf(weight_files const& files) {
     return header.flag("tokenizer.ggml." + name).value_or(otherwise);
   };
   bool const is_llama = model == "llama";
+  bool is_llama_3 = false;
   if (is_llama) {
     auto const scores = files.numbers("tokenizer.ggml.scores");
     if (!scores || scores->size() != count)
@@ -64,16 +65,21 @@ vocabulary vocabulary_of_gguf(weight_files const& files) {
     for (std::size_t rank = 0; rank < merges->size(); ++rank)
       v.order.emplace((*merges)[rank], static_cast<double>(rank));
     auto const pre = header.text("tokenizer.ggml.pre").value_or("default");
-    v.pattern = pattern_named(pre);
-    if (v.pattern.empty())
-      v.refuse("tokenizer.ggml.pre must be gpt-2, llama-bpe or qwen2, got " + std::string(pre));
-    v.takes_whole_words = pre == "llama-bpe";
+    auto const pattern = pattern_named(pre);
+    if (pattern.empty())
+      v.refuse("tokenizer.ggml.pre must be gpt-2, llama-bpe or qwen2, got " + pre);
+    v.patterns = {pattern};
+    if (pre == "default")
+      v.notes.push_back(
+          v.file + ": tokenizer.ggml.pre does not say what words are: those of GPT-2 are taken");
+    is_llama_3 = pattern == pattern_named("llama-bpe");
+    v.takes_whole_words = is_llama_3;
   } else {
-    v.refuse("tokenizer.ggml.model must be llama or gpt2, got " + std::string(model));
+    v.refuse("tokenizer.ggml.model must be llama or gpt2, got " + model);
   }
   v.unknown = id_of("unknown");
   auto const bos = id_of("bos"), eos = id_of("eos");
-  if (bos && says("add_bos_token", is_llama)) v.in_front = {*bos};
+  if (bos && says("add_bos_token", is_llama || is_llama_3)) v.in_front = {*bos};
   if (eos && says("add_eos_token", false)) v.behind = {*eos};
   return v;
 }

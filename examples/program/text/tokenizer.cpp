@@ -18,8 +18,12 @@ constexpr std::string_view mark = "\u2581";
 std::size_t character_of(std::string_view text) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   auto const first = byte(0);
-  auto const size = first < 0x80 ? 1u : first < 0xC2 ? 0u : first < 0xE0 ? 2u : first < 0xF0 ? 3u
-                    : first < 0xF5 ? 4u : 0u;
+  auto const size = first < 0x80   ? 1u
+                    : first < 0xC2 ? 0u
+                    : first < 0xE0 ? 2u
+                    : first < 0xF0 ? 3u
+                    : first < 0xF5 ? 4u
+                                   : 0u;
   if (size == 0 || size > text.size()) return 0;
   for (std::size_t i = 1; i < size; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -34,8 +38,7 @@ void require_utf8(std::string_view text, std::string const& name) {
   for (std::size_t at = 0; at < text.size();) {
     auto const size = character_of(text.substr(at));
     if (size == 0)
-      throw std::runtime_error(name + ": must be UTF-8, got another byte at " +
-                               std::to_string(at));
+      throw std::runtime_error(name + ": must be UTF-8, got another byte at " + std::to_string(at));
     at += size;
   }
 }
@@ -137,22 +140,19 @@ token_ids bytes_of(vocabulary const& v, std::string_view letter) {
 
 void add_ids(vocabulary const& v, std::vector<std::string> const& texts, token_ids& to) {
   bool was_unknown = false;
+  auto const add = [&](std::uint32_t id) { to.push_back(id), was_unknown = false; };
   for (auto const& text : texts) {
-    auto const found = v.ids.find(text);
-    if (found != v.ids.end()) {
-      to.push_back(found->second);
-      was_unknown = false;
+    if (auto const found = v.ids.find(text); found != v.ids.end()) {
+      add(found->second);
       continue;
     }
     for (auto const& letter : characters_of(text)) {  // a score may join what is no token
       if (auto const one = v.ids.find(letter); one != v.ids.end()) {
-        to.push_back(one->second);
-        was_unknown = false;
+        add(one->second);
       } else if (auto const bytes = bytes_of(v, letter); !bytes.empty()) {
-        to.insert(to.end(), bytes.begin(), bytes.end());
-        was_unknown = false;
+        for (auto const id : bytes) add(id);
       } else if (v.unknown) {
-        if (!was_unknown) to.push_back(*v.unknown);  // a run is one
+        if (!was_unknown || !v.joins_unknown) to.push_back(*v.unknown);
         was_unknown = true;
       } else {
         v.refuse("the vocabulary has no token for " + letter);
@@ -161,31 +161,83 @@ void add_ids(vocabulary const& v, std::vector<std::string> const& texts, token_i
   }
 }
 
-void add_text(vocabulary const& v, std::string_view text, token_ids& to) {
-  if (text.empty()) return;
-  if (v.of == vocabulary::kind::by_bytes) {
-    std::vector<std::string_view> words{text};
-    if (!v.pattern.empty()) words = words_of(text, v.pattern);
-    for (auto const word : words) {
-      std::string whole;
-      for (auto const c : word) whole += letters_of_bytes()[static_cast<unsigned char>(c)];
-      if (v.takes_whole_words && v.ids.contains(whole)) {
-        add_ids(v, {whole}, to);
-      } else {
-        add_ids(v, merged(v, characters_of(whole)), to);
-      }
+// Calls on_token(id) for each of these that is written in a text, and on_text(text, where) for what
+// lies between.
+void split(std::string_view text, vocabulary::by_text const& tokens, auto const& on_text,
+           auto const& on_token) {
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < text.size() && !tokens.empty();) {
+    auto const here = text.substr(at);
+    // The longest of those that begin alike: they are sorted backwards.
+    auto const found =
+        std::ranges::find_if(tokens, [&](auto const& one) { return here.starts_with(one.first); });
+    if (found == tokens.end()) {
+      ++at;
+      continue;
     }
-    return;
+    if (begin < at) on_text(text.substr(begin, at - begin), begin);
+    on_token(found->second);
+    begin = at += found->first.size();
   }
-  std::string marked = v.adds_space ? " " : "";
-  marked += text;
-  std::string whole;
-  for (auto const c : marked)
-    whole += c == ' ' && v.spaces_are_marked ? std::string(mark) : std::string(1, c);
-  add_ids(v, merged(v, characters_of(whole)), to);
+  if (begin < text.size()) on_text(text.substr(begin), begin);
+}
+
+void add_words(vocabulary const& v, std::string_view text, token_ids& to) {
+  std::vector<std::string_view> words{text};
+  for (auto const& pattern : v.patterns) {
+    std::vector<std::string_view> next;
+    for (auto const word : words) {
+      auto const parts = words_of(word, pattern);
+      next.insert(next.end(), parts.begin(), parts.end());
+    }
+    words = std::move(next);
+  }
+  for (auto const word : words) {
+    std::string whole;
+    for (auto const c : word) whole += letters_of_bytes()[static_cast<unsigned char>(c)];
+    if (v.takes_whole_words && v.ids.contains(whole)) {
+      add_ids(v, {whole}, to);
+    } else {
+      add_ids(v, merged(v, characters_of(whole)), to);
+    }
+  }
+}
+
+void add_characters(vocabulary const& v, std::string_view text, token_ids& to) {
+  if (v.takes_whole_words && v.ids.contains(std::string(text)))
+    return add_ids(v, {std::string(text)}, to);
+  if (!v.splits_at_spaces) return add_ids(v, merged(v, characters_of(text)), to);
+  while (!text.empty()) {
+    auto const next =
+        std::min(text.find(mark, text.starts_with(mark) ? mark.size() : 0), text.size());
+    add_ids(v, merged(v, characters_of(text.substr(0, next))), to);
+    text.remove_prefix(next);
+  }
+}
+
+// A letter and a mark that Unicode's NFC makes one, where both are the usual ones.
+void require_composed(vocabulary const& v, std::string_view text, std::size_t begin) {
+  for (std::size_t i = 0; v.composes && i + 2 < text.size(); ++i) {
+    auto const letter = static_cast<unsigned char>(text[i] | 0x20);
+    auto const first = static_cast<unsigned char>(text[i + 1]),
+               second = static_cast<unsigned char>(text[i + 2]);
+    if (letter >= 'a' && letter <= 'z' && (first == 0xCC || (first == 0xCD && second < 0xB0)))
+      v.refuse("composes letters and marks (NFC), which posenc does not: byte " +
+               std::to_string(begin + i) + " of the text must be a letter that has its mark");
+  }
 }
 
 }  // namespace
+
+std::string vocabulary::marked(std::string_view text, bool is_beginning) const {
+  bool const is_there = text.starts_with(' ') || text.starts_with(mark);
+  std::string whole;
+  if (adds_space && (is_beginning || !only_at_beginning) && !(unless_there && is_there))
+    whole = spaces_are_marked ? mark : " ";
+  for (auto const c : text)
+    whole += c == ' ' && spaces_are_marked ? std::string(mark) : std::string(1, c);
+  return whole;
+}
 
 tokenizer::tokenizer(weight_files const& files) {
   if (files.is_gguf()) {
@@ -197,7 +249,7 @@ tokenizer::tokenizer(weight_files const& files) {
                                ": has no tokenizer.json; --ids FILE takes ids in place of a text");
     of_ = std::make_unique<vocabulary const>(vocabulary_of_json(files, *text));
   }
-  if (of_->of == vocabulary::kind::by_bytes && !of_->pattern.empty() && !has_regular_expressions())
+  if (!of_->patterns.empty() && !has_regular_expressions())
     of_->refuse("this posenc was built without PCRE2, which splits words");
 }
 tokenizer::tokenizer(tokenizer&&) noexcept = default;
@@ -206,23 +258,19 @@ tokenizer::~tokenizer() = default;
 
 token_ids tokenizer::encode(std::string_view text, std::string const& name) const {
   require_utf8(text, name);
-  auto ids = of_->in_front;
-  std::size_t begin = 0;
-  for (std::size_t at = 0; at < text.size() && !of_->special.empty();) {
-    auto const here = text.substr(at);
-    // The longest of those that begin alike: they are sorted backwards.
-    auto const found = std::ranges::find_if(
-        of_->special, [&](auto const& one) { return here.starts_with(one.first); });
-    if (found == of_->special.end()) {
-      ++at;
-      continue;
-    }
-    add_text(*of_, text.substr(begin, at - begin), ids);
-    ids.push_back(found->second);
-    begin = at += found->first.size();
-  }
-  add_text(*of_, text.substr(begin), ids);
-  ids.insert(ids.end(), of_->behind.begin(), of_->behind.end());
+  auto const& v = *of_;
+  auto ids = v.in_front;
+  auto const add_id = [&](std::uint32_t id) { ids.push_back(id); };
+  auto const add_text = [&](std::string_view part, std::size_t begin) {
+    require_composed(v, part, begin);
+    if (v.of == vocabulary::kind::by_bytes) return add_words(v, part, ids);
+    auto const whole = v.marked(part, begin == 0);
+    split(
+        whole, v.special_marked, [&](auto const between, auto) { add_characters(v, between, ids); },
+        add_id);
+  };
+  split(text, v.special, add_text, add_id);
+  ids.insert(ids.end(), v.behind.begin(), v.behind.end());
   return ids;
 }
 

@@ -17,13 +17,14 @@ namespace program {
 using token_ids = std::vector<std::uint32_t>;
 
 /// A model's tokenizer: pairs of neighbours merge, the best first. Two kinds: by characters, with
-/// U+2581 in the place of spaces (Llama 2, Gemma, Mistral); and by bytes within words that a regular
-/// expression splits (GPT-2, Llama 3, Qwen 2), which needs PCRE2. Safe to share between threads.
+/// U+2581 in the place of spaces (Llama 2, Gemma, Mistral); and by bytes within words that a
+/// regular expression splits (GPT-2, Llama 3, Qwen 2), which needs PCRE2. Safe to share between
+/// threads.
 class tokenizer {
  public:
-  /// By tokenizer.json of a folder, which needs nlohmann-json, or by the keys of a GGUF file. Throws
-  /// std::runtime_error, which says that --ids takes ids, if there is none or if it is of a kind
-  /// that is not known.
+  /// By tokenizer.json of a folder, which needs nlohmann-json, or by the keys of a GGUF file.
+  /// Throws std::runtime_error, which says that --ids takes ids, if there is none or if it is of a
+  /// kind that is not known.
   explicit tokenizer(weight_files const& files);
   tokenizer(tokenizer&&) noexcept;
   tokenizer& operator=(tokenizer&&) noexcept;

@@ -11,8 +11,8 @@
 namespace program {
 
 std::string pattern_named(std::string_view name) {
-  // Contractions, letters, digits, other signs, spaces. [openai/gpt-2, src/encoder.py; tokenizer.json
-  // of Llama 3 and of Qwen 2]
+  // Contractions, letters, digits, other signs, spaces. [openai/gpt-2, src/encoder.py;
+  // tokenizer.json of Llama 3 and of Qwen 2]
   auto const of_llama_3 = [](std::string const& digits) {
     return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})" + digits +
            R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -49,7 +49,10 @@ std::vector<std::string_view> words_of(std::string_view text, std::string const&
   while (done < text.size()) {
     auto const found = pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()),
                                    text.size(), done, PCRE2_NO_UTF_CHECK, match.get(), nullptr);
-    if (found < 0) break;
+    if (found == PCRE2_ERROR_NOMATCH) break;
+    if (found < 0)
+      throw std::runtime_error("the tokenizer's expression for words gives up at byte " +
+                               std::to_string(done) + ", PCRE2's error " + std::to_string(found));
     auto const* const at = pcre2_get_ovector_pointer(match.get());
     if (at[1] <= done) break;  // nothing: it would be found again
     add(done, at[0]), add(at[0], at[1]);
