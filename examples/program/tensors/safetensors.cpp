@@ -1,6 +1,7 @@
 // Folders of Hugging Face: config.json, tensors in safetensors, and the index of several files.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 #include "posenc/model/hugging_face/read_model.hpp"
@@ -119,16 +120,13 @@ void weight_files::open_safetensors() {
   auto const map = parsed.is_object() ? parsed.find("weight_map") : parsed.end();
   if (map == parsed.end() || !map->is_object())
     refuse("must have a weight_map, an object of tensors and the files that have them");
-  std::vector<std::string> files;
+  std::set<std::string> files;
   for (auto const& [name, file] : map->items()) {
     if (!file.is_string() ||
         fs::path(file.get<std::string>()).filename() != file.get<std::string>())
       refuse("must name a file beside it for tensor " + name);
-    files.push_back(file.get<std::string>());
+    files.insert(file.get<std::string>());
   }
-  std::ranges::sort(files);
-  auto const repeated = std::ranges::unique(files);
-  files.erase(repeated.begin(), repeated.end());
   for (auto const& file : files) add((index.parent_path() / file).string());
   sort();
   for (auto const& [name, file] : map->items()) {
