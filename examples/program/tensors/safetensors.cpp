@@ -56,6 +56,10 @@ weight weight_of(std::string const& file, std::string const& name, json const& e
   if (end > data.size())
     found.refuse("must end within the file, which has " + std::to_string(data.size()) +
                  " bytes of numbers, got byte " + std::to_string(end));
+  if (all == 0) {
+    found.format = nullptr;
+    found.type += " of no numbers";
+  }
   if (found.format == nullptr) return found;
   if (end - begin != all * found.format->bytes)
     found.refuse("must have " + std::to_string(all * found.format->bytes) + " bytes, for " +
