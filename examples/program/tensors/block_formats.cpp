@@ -14,7 +14,11 @@ namespace {
 using byte = unsigned char;
 
 std::uint32_t word(byte const* at) {
-  return static_cast<std::uint32_t>(at[0]) | static_cast<std::uint32_t>(at[1]) << 8;
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, at, 2);  // which loops over words load as registers
+  if constexpr (std::endian::native == std::endian::big)
+    bits = static_cast<std::uint16_t>(bits << 8 | bits >> 8);
+  return bits;
 }
 
 // IEEE's half, of 16 bits. A subnormal is the difference of two normal floats, as a float below the
@@ -22,10 +26,13 @@ std::uint32_t word(byte const* at) {
 float half(std::uint32_t bits) {
   auto const magnitude = (bits & 0x7fffu) << 13;
   auto const exponent = magnitude & 0x0f800000u;
-  auto const normal = magnitude + (exponent == 0x0f800000u ? 224u << 23 : 112u << 23);
+  auto const all_if = [](bool holds) { return 0u - static_cast<std::uint32_t>(holds); };
+  auto const is_subnormal = all_if(exponent == 0), is_not_finite = all_if(exponent == 0x0f800000u);
+  auto const normal = magnitude + (112u << 23) + (is_not_finite & 112u << 23);
   auto const subnormal =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude + (113u << 23)) - 0x1p-14f);
-  return std::bit_cast<float>((exponent == 0 ? subnormal : normal) | (bits & 0x8000u) << 16);
+  return std::bit_cast<float>((subnormal & is_subnormal) | (normal & ~is_subnormal) |
+                              (bits & 0x8000u) << 16);
 }
 float half_at(byte const* at) { return half(word(at)); }
 
