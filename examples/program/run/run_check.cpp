@@ -91,7 +91,7 @@ void write_model(std::filesystem::path const& folder) {
   {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]}, "pre_tokenizer": null,
  "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}},
   {"Sequence": {"id": "A"}}]},
- "model": {"type": "BPE", "unk_token": "<unk>", "vocab": {)" +
+ "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "vocab": {)" +
                  vocab + R"(}, "merges": ["a b", "b c", "▁ ab", "ab c"]}})");
 }
 

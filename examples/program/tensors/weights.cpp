@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <tuple>
 
 #include "posenc/core/fast_math.hpp"
 #include "posenc/model/gguf.hpp"
@@ -136,7 +137,7 @@ void weight_files::sort() {
     if (before.format != nullptr && before.bytes.data() + before.bytes.size() > next.bytes.data())
       next.refuse("must not overlap another tensor, got one that overlaps " + before.name);
   }
-  std::ranges::sort(all_, {}, &weight::name);
+  std::ranges::sort(all_, {}, [](weight const& w) { return std::tie(w.name, w.file); });
   auto const twice = std::ranges::adjacent_find(all_, {}, &weight::name);
   if (twice != all_.end())
     twice->refuse("must be there once, and is in " + twice[1].file + ", too");
