@@ -17,6 +17,7 @@ expect(0 out "model: llama, 2 layers, 4 heads of 8 over 2 of keys; [0-9]+ tokens
 expect_files(check.csv 9 check.svg "attention against distance.*Layer 1")
 expect(0 out "6 tokens cross-entropy .*the text is too short" "${model}" --ids "${ids}")
 expect(0 out " alibi .*ALiBi in the place of rotation" "${model}" --text "${text}" --alibi)
+expect(0 out " p_rope_of_0.75 .*p-RoPE, p = 0.75" "${model}" --text "${text}" --p 0.75)
 expect(0 out "keys_e4m3.values_bf16 .* keys in e4m3; values in bf16 .*Agreement is the share" "${model}" --text "${text}" --keys e4m3 --values bf16)
 expect(0 out "cost KL agreement .*p_rope_0 .*without_pairs_3_3" "${model}" --text "${text}" --sweep --csv check.csv --svg check.svg)
 expect_files(check.csv 11 check.svg "what each change costs.*p_rope_0")
@@ -25,6 +26,7 @@ expect(0 out "writes: [0-9]+ [0-9]+ [0-9]+ " "${model}" --ids "${ids}" --greedy 
 expect(0 out "\"ids\": .1, 31, 5, 2, 3, 4.*\"cross_entropy\": [0-9.]+,.*\"thirds\": .*\"norms.q\": .*\"top.ids\": .*\"changed.p_rope_2.kl\": [0-9.e-]+" "${model}" --ids "${ids}" --facts --json --top 0,5)
 
 # Wrongly.
+expect(1 err "--p: Value 1.5 not in range 0 to 1" "${model}" --ids "${ids}" --p 1.5)
 expect(1 err "--text FILE or --ids FILE must say what the model reads" "${model}")
 expect(1 err "--text excludes --ids" "${model}" --ids "${ids}" --text "${text}")
 expect(1 err "base_500 needs a layer that rotates, and the model has none" "${model}" --ids "${ids}" --nope --base 500)

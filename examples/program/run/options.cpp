@@ -95,7 +95,7 @@ void declare(CLI::App& app, options& o) {
   add_number(app, "--threads", o.threads, "threads (2)", 1, 256);
 
   auto const rotation = "Rotation, changed";
-  add_number(app, "--p", o.p, "p of p-RoPE: the part of pairs that rotate", 0, 1)->group(rotation);
+  add_number(app, "--p", o.p, "p of p-RoPE: the part of pairs that rotate", 0.0, 1.0)->group(rotation);
   add_number(app, "--fastest", o.fastest, "the N fastest pairs alone rotate")->group(rotation);
   add_number(app, "--slowest", o.slowest, "the N slowest pairs alone rotate")->group(rotation);
   app.add_option("--pairs", o.pairs, "these pairs alone rotate, as 2-5; 0 is the fastest")
