@@ -1,8 +1,8 @@
 # Two small trainings; and again, one after the other.
 set(small --steps 150 --batch 64 --seeds 2 --sets 200 --largest 64)
-expect(0 out "2 networks, trained for 150 steps .* seeds 3 to 4\\. .*Plain softmax .* from 16 to 64 items .*Adaptive temperature, as published, does .*Half weight, .*A polynomial fitted to the network itself, .*Hard attention, .*It took [0-9]+ s on 2 threads"
+expect(0 out "2 networks, trained for 150 steps .* seeds 3 to 4\\. .*Plain softmax .* from 16 to 64 items .*Adaptive temperature, as published, does .*Half weight, .*A polynomial fitted to the network itself, .*Hard attention, .*It took ([0-9]+ min )?[0-9]+ s on 2 threads"
   ${small} --seed 3 --threads 2 --csv check.csv --svg check.svg --maps check_maps.svg)
-expect(0 out "It took [0-9]+ s on 1 thread\\." ${small} --seed 3 --threads 1 --csv again.csv)
+expect(0 out "It took ([0-9]+ min )?[0-9]+ s on 1 thread\\." ${small} --seed 3 --threads 1 --csv again.csv)
 file(READ check.csv csv)
 file(READ again.csv again)
 file(READ check.svg svg)
