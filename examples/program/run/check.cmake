@@ -26,7 +26,7 @@ expect(0 out "writes: [0-9]+ [0-9]+ [0-9]+ " "${model}" --ids "${ids}" --greedy 
 expect(0 out "\"ids\": .1, 31, 5, 2, 3, 4.*\"cross_entropy\": [0-9.]+,.*\"thirds\": .*\"norms.q\": .*\"top.ids\": .*\"changed.p_rope_2.kl\": [0-9.e-]+" "${model}" --ids "${ids}" --facts --json --top 0,5)
 
 # Wrongly.
-expect(1 err "--p: Value 1.5 not in range 0 to 1" "${model}" --ids "${ids}" --p 1.5)
+expect(1 err "--p: Value 1.5 not in range" "${model}" --ids "${ids}" --p 1.5)
 expect(1 err "--text FILE or --ids FILE must say what the model reads" "${model}")
 expect(1 err "--text excludes --ids" "${model}" --ids "${ids}" --text "${text}")
 expect(1 err "base_500 needs a layer that rotates, and the model has none" "${model}" --ids "${ids}" --nope --base 500)
