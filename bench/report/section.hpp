@@ -208,7 +208,7 @@ inline void write_section(std::ostream& out, report const& r) {
 /// What users run, as one table, for the page. picture: the name of its file.
 inline void write_page_section(std::ostream& out, report const& r, std::string const& picture) {
   write_heading(out, r);
-  out << "\n![What rotating a head takes, by each way](" << picture << ")\n\n";
+  out << "\n![Time to rotate a head, by each way](" << picture << ")\n\n";
   std::vector<std::string> above;
   for (auto const& t : r.tables()) write_lines(out, r, t, t.on_page, above);
 }
