@@ -21,6 +21,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
+#include "reporting/text.hpp"
 
 namespace {
 
@@ -50,12 +51,7 @@ std::vector<family> families() {
 }
 
 // 1234567.8 as 1,234,567.
-std::string tokens(double number) {
-  auto digits = std::to_string(static_cast<std::int64_t>(number));
-  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
+std::string tokens(double number) { return charts::grouped(static_cast<std::uint64_t>(number)); }
 std::string percent(double share) { return charts::compact(100 * share, 3) + " %"; }
 
 // cos(r f) of the pair that a head has for meaning, for two turns and a half at most.
@@ -85,7 +81,7 @@ figure how_far() {
          .colour = i,
          .dashed = true});
     cosine.notes.push_back({1.15 * all[i].trained, above ? 1.15 : 0.3 - 0.3 * double(i),
-                            "trained to " + trained + ": " + kept, i, !above});
+                            kept + " at the trained length, " + trained, i, !above});
     cosine.notes.push_back({flips / 2.2, -0.6, all[i].name, i});
   }
   cosine.notes.push_back({120, 1.07, all.back().name + std::string(": 1 for good"), 3});
@@ -93,7 +89,7 @@ figure how_far() {
   cosine.y_range = {-1.1, 1.3};
   return {"how_far.svg",
           charts::svg({cosine}, {"How far is too far for meaning?",
-                                 "what a slow pair keeps of a score as its key moves away; "
+                                 "Cosine of the slowest pair's angle, by the distance of the key; "
                                  "head_dim 128",
                                  1, 760, 380}),
           "| first distance at which a key like the query scores below a random key | " + below +
@@ -134,7 +130,7 @@ figure slack() {
                             "head_dim 128",
                             1, 760, 380}),
           "| the slowest 16 of 64 pairs | " + of_16(0) + " | " + of_16(1) + " | " + of_16(2) +
-              " | | all pairs | " + of_all(0) + " | " + of_all(1) + " | " + of_all(2) + " |"};
+              " | | all 64 pairs | " + of_all(0) + " | " + of_all(1) + " | " + of_all(2) + " |"};
 }
 
 // Su et al. 2021, 3.4.3, whose figure shows the bound alone.
@@ -152,16 +148,13 @@ figure bound_and_curve() {
   auto const rises = [](std::vector<double> const& y) {
     return static_cast<std::size_t>(std::ranges::is_sorted_until(y, std::greater()) - y.begin());
   };
-  return {
-      "roformer_bound.svg",
-      charts::svg({c}, {"RoFormer's bound is no proof of decay",
-                        "Su et al. 2021, 3.4.3; head_dim 128, base 10,000", 1, 760, 340}),
-      "It is " + charts::compact(c.curves[0].y[0]) +
-          " times the score of all ones at distance 0, and " +
-          charts::compact(c.curves[0].y[100] / c.curves[1].y[100]) +
-          " times at distance 100. The score rises again, first at distance " +
-          std::to_string(rises(c.curves[1].y)) + ", and so does the bound, first at " +
-          std::to_string(rises(c.curves[0].y)) + "."};
+  return {"roformer_bound.svg",
+          charts::svg({c}, {"RoFormer's bound is no proof of decay",
+                            "Su et al. 2021, 3.4.3; head_dim 128, base 10,000", 1, 760, 340}),
+          "At distance 100 it is " + charts::compact(c.curves[0].y[100] / c.curves[1].y[100]) +
+              " times the score of all ones. It does not fall steadily: its first rise is at "
+              "distance " +
+              std::to_string(rises(c.curves[0].y)) + "."};
 }
 
 // Keys of an instruction correlate with the query, those of the rest are independent of it.
@@ -218,12 +211,9 @@ figure squeezed_prompt() {
                             "50 equal keys far before a query that correlates with them; mean of "
                             "64 Gaussian draws",
                             1, 760, 340}),
-          "The tokens of an instruction that say the same get different weights, from " +
-              percent(low) + " to " + percent(high) +
-              " each. If `remapped` moves them all to position 0, each gets " +
-              percent(at_start[0]) + ", and their order is lost. Together they get " +
-              percent(sum(in_place)) + " in place, and " + percent(sum(at_start)) +
-              " at position 0."};
+          "| one token, least to most | " + percent(low) + " to " + percent(high) + " | " +
+              percent(at_start[0]) + " | | all 50 tokens together | " + percent(sum(in_place)) +
+              " | " + percent(sum(at_start)) + " |"};
 }
 
 // So many whole numbers of [first, last), spread by the golden ratio: at equal steps fast pairs
@@ -315,8 +305,8 @@ figure inversions() {
                       {"Long contexts lose the order of places, and of tokens",
                        "Du et al. 2026, with a query of the same norm in each pair; head_dim 128"}),
           row("places, 4,096", 0) + row("keys, 4,096", 8) + row("places, 65,536", 1) +
-              row("keys, 65,536", 9) +
-              " In bfloat16, " + percent(position_aliasing(rules[1].f, 4096)) +
+              row("keys, 65,536", 9) + " In bfloat16, " +
+              percent(position_aliasing(rules[1].f, 4096)) +
               " of the first 4,096 distances have the same score as another distance (base 500k)."};
 }
 
@@ -350,15 +340,13 @@ figure frayed() {
   }
   c.y_range = {0, 1.05};
   return {"frayed_clusters.svg",
-          charts::svg({c}, {"Rotated keys fray: what a cluster keeps of its centre",
+          charts::svg({c}, {"Rotation spreads a cluster of keys: length of its centre",
                             "length of the mean of one key rotated to each of so many positions; "
                             "head_dim 128",
                             1, 760, 360}),
-          "| 4,096 tokens | " + at[0] + " | " + at[2] + " | | 65,536 tokens | " + at[1] + " | " +
-              at[3] +
-              " |  A larger base delays the loss. Pairs that do not rotate prevent it: with p-RoPE "
-              "at least " +
-              at[5] + " is left for p = 0.75, and " + at[7] + " for p = 0.25."};
+          "| 4,096 tokens | " + at[0] + " | " + at[2] + " | " + at[4] + " | " + at[6] +
+              " | | 65,536 tokens | " + at[1] + " | " + at[3] + " | " + at[5] + " | " + at[7] +
+              " |"};
 }
 
 // DroPE [Gelberg et al. 2025] drops all rotation after training.
@@ -405,27 +393,25 @@ figure slow_pairs() {
   };
   auto const first = all_pairs - static_cast<std::size_t>(meaning.curves[1].y.back());
   auto const& of_16 = moved.curves.back().y;
-  auto const worst = std::ranges::max_element(of_16);
   auto const factor = yarn(longest).attention_factor();
-  auto const turns = [&](std::ptrdiff_t i) {
-    return trained * plain.inv_freq()[static_cast<std::size_t>(i)] / (2 * std::numbers::pi);
-  };
   return {
       "slow_pairs.svg",
       charts::svg({meaning, moved},
-                  {"YaRN keeps slow pairs slow, and changes the middle ones",
+                  {"YaRN keeps slow pairs slow, and changes pairs in the middle",
                    "base 500k, trained to 8,192 tokens; head_dim 128", 2, 430, 300}),
       "In the trained context, " + at(0, 1) +
-          " pairs of RoPE keep 0.9 of a score at any distance. In a context 16 times as long, these "
-          "pairs keep it:  | RoPE | YaRN by 16 | p-RoPE, p = 0.75 | DroPE | |---|---|---|---| | " +
+          " pairs of RoPE keep 0.9 of a score at any distance. In a context 16 times as long, this "
+          "many pairs keep it:  | RoPE | YaRN by 16 | p-RoPE, p = 0.75 | DroPE | |---|---|---|---| "
+          "| " +
           at(0, longest) + " pairs | " + at(1, longest) + " pairs | " + at(2, longest) +
-          " pairs | all " + at(3, longest) + " pairs |  YaRN by 16 multiplies every score by " +
+          " pairs | all " + at(3, longest) +
+          " pairs |  YaRN also changes scores in the trained context. Its attention factor "
+          "multiplies them by " +
           charts::compact(factor * factor, 3) +
-          ". Apart from that, it changes scores within the trained context: those of its " +
-          at(1, longest) + " pairs by at most " + charts::compact(of_16[first], 2) +
-          ", and the score of pair " + std::to_string(worst - of_16.begin()) + ", which turns " +
-          charts::compact(turns(worst - of_16.begin()), 2) + " times there, by " +
-          charts::compact(*worst, 2) + "."};
+          ". Apart from that, it changes the score of each pair by up to:  | the " +
+          at(1, longest) + " slowest pairs | pairs in the middle | |---|---| | " +
+          charts::compact(of_16[first], 2) + " of the score at distance 0 | " +
+          charts::compact(std::ranges::max(of_16), 2) + " times the score at distance 0 |"};
 }
 
 }  // namespace

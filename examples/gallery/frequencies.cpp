@@ -93,7 +93,7 @@ figure frequency_rules() {
                                              .high_freq_factor = 4,
                                              .original_length = trained}));
   return {"frequency_rules.svg",
-          charts::svg(all, {.title = "What each frequency rule makes of RoPE's wavelengths",
+          charts::svg(all, {.title = "RoPE's wavelengths under each frequency rule",
                             .subtitle = "dashed: geometric, base 10,000, head_dim 128; factor 8 of "
                                         "4096 tokens; where a curve ends, pairs stand still",
                             .charts_per_row = 4,

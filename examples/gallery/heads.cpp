@@ -105,9 +105,7 @@ figure ways_to_stay_near() {
   charts::draw_scale_of_roots(out, {page_margin + 80, top + side + 32, 2 * side, 18});
   return {"ways_to_stay_near.svg",
           out.page(left - gap + page_margin, top + side + 80 + page_margin),
-          "In a window of 16, the nearest 16 of 64 equal tokens get " + parts[0] +
-              " of the weight. Under ALiBi's slope of 1/8 they get " + parts[1] +
-              ", and under RoPE " + parts[2] + "."};
+          "| " + parts[0] + " | " + parts[1] + " | " + parts[2] + " |"};
 }
 
 // Ruscio et al. 2026: what a query sees of keys before it grows with their number.
@@ -139,12 +137,11 @@ figure causal_position() {
   auto const at = [&](std::size_t i) { return charts::compact(c.curves[i].y.back()); };
   return {"causal_position.svg",
           charts::svg({c}, {"The causal mask tells a query where it is",
-                            "log_sum_exp of attention, less that of the first query; all tokens "
+                            "log_sum_exp of attention, minus the first query's; all tokens "
                             "are alike, head_dim 128",
                             1, 760, 360}),
-          "From the first to the last of 4,096 equal tokens it grows by ln 4096 = " + at(0) +
-              " under NoPE, by " + at(2) + " under RoPE, and by " + at(3) +
-              " under ALiBi's slope of 1/8. In a window of 64 it stops at " + at(4) + "."};
+          "| " + at(0) + ", which is ln 4096 | " + at(2) + " | " + at(3) + " | " + at(4) +
+              ", which is ln 64 |"};
 }
 
 // The mean of 10 draws: a query psi, 64 keys sqrt(1 - share) psi + sqrt(share) content, so that

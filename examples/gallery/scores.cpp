@@ -126,7 +126,7 @@ figure keys_for_distances() {
         curve("made for " + std::to_string(r), steps(0, length - 1, 8),
               [&](double s) { return 1 - distance_in(key.behind)(s) / key.peak; }));
   }
-  chart pairs{"What each pair adds to a score", {"pair"}, {"of a query with itself"}, {}};
+  chart pairs{"Part of the score from each pair", {"pair"}, {"of a query with itself"}, {}};
   auto const most = posenc::score_by_frequency<halves>(q, q, f, 0);
   pairs.curves.push_back(curve("at most", steps(0, pairs_of_head - 1),
                                [&](double i) { return distance_in(most.pairs)(i).budget; }));

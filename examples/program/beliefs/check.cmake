@@ -1,5 +1,5 @@
 # The page is what the verb prints, and each belief is a line of the file.
-expect(0 out "often said of RoPE" --csv check.csv)
+expect(0 out "Which beliefs about RoPE are true" --csv check.csv)
 file(READ "${SOURCE}/examples/beliefs/README.md" page)
 if(NOT out STREQUAL page)
   message(FATAL_ERROR "examples/beliefs/README.md must be what posenc beliefs prints:\n${out}")

@@ -1,4 +1,4 @@
-// What is often said of RoPE, and what is so: prints examples/beliefs/README.md, with every number.
+// Which beliefs about RoPE are true: prints examples/beliefs/README.md, with every number.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -192,9 +192,11 @@ std::vector<belief> of_frequencies() {
        "It uses fewer: with p = 0.75 the slowest " + whole(still) +
            " pairs do not rotate, and the others rotate as before. Whether it hurts depends on p: "
            "published perplexities are 4.463 for RoPE, 4.441 for p = 0.75 and 4.530 for p = 0.25 "
-           "[Barbero 2024, table 2: a model of 2B, one run each]. A model that was trained with RoPE can "
-       "stop its slowest pairs at little cost if they are hardly used [Oka 2026]; that holds for two "
-       "of three small models ([run](../program/run/README.md#which-pairs-a-model-needs))."},
+           "[Barbero 2024, table 2: a model of 2B, one run each]. A model that was trained with "
+           "RoPE can "
+           "stop its slowest pairs at little cost if they are hardly used [Oka 2026]; that holds "
+           "for two "
+           "of three small models ([run](../program/run/README.md#which-pairs-a-model-needs))."},
   };
 }
 
@@ -242,9 +244,8 @@ std::vector<belief> of_contexts() {
   };
   auto const of_slow = pairs - robust(large, trained);
   auto const factor = yarn.attention_factor();
-  std::size_t worst = 0;
-  for (std::size_t i = 0; i < pairs; ++i)
-    if (change(i) > change(worst)) worst = i;
+  double most_of_all = 0;
+  for (std::size_t i = 0; i < pairs; ++i) most_of_all = std::max(most_of_all, change(i));
   return {
       {"RoPE tells distances, and nothing tells a query its place",
        "RoPE's scores tell only distances, but the causal mask tells the place: softmax divides by "
@@ -270,9 +271,10 @@ std::vector<belief> of_contexts() {
            whole(robust(yarn, times * trained)) + " with YaRN. Besides YaRN's factor of " +
            fixed(factor * factor, 2) +
            " on every score, the scores of these pairs in the trained context move by at most " +
-           fixed(change(of_slow), 2) + " of the score at distance 0. The scores of pair " +
-           whole(worst) + " move by " + fixed(change(worst), 2) +
-           " ([figure](../README.md#slow-pairs-of-yarn))."},
+           fixed(change(of_slow), 2) +
+           " of the score at distance 0. The scores of pairs in the middle move "
+           "by up to " +
+           fixed(most_of_all, 2) + " ([figure](../README.md#slow-pairs-of-yarn))."},
   };
 }
 
@@ -356,10 +358,11 @@ struct options {
 };
 
 void print_page(std::vector<std::vector<belief>> const& all) {
-  std::cout << "# What is often said of RoPE, and what is so\n\n";
+  std::cout << "# Which beliefs about RoPE are true?\n\n";
   print_paragraph(
-      "Llama 2's frequencies (head_dim 128, base 10,000) unless said. `posenc beliefs` prints this "
-      "page and computes its numbers anew; those of trained models are cited.");
+      "The frequencies are Llama 2's (head_dim 128, base 10,000), unless a belief names others. "
+      "`posenc beliefs` prints this page and computes its numbers anew; numbers of trained models "
+      "are cited.");
   for (auto const& part : all)
     for (auto const& [says, so] : part) {
       std::cout << '\n';
@@ -387,7 +390,8 @@ extern "C" int beliefs_verb(int argc, char** argv) {
       {"posenc beliefs",
        "Prints beliefs about RoPE, and which of them are true, as a page in Markdown.",
        {{{"posenc beliefs | less", "the page, with numbers that are computed anew"},
-         {"--csv beliefs.csv > beliefs.md", "the page in one file, a line for each belief in another"}}}},
+         {"--csv beliefs.csv > beliefs.md",
+          "the page in one file, a line for each belief in another"}}}},
       [](CLI::App& app, options& o) { program::declare_csv(app, o.outputs); }, run);
 }
 

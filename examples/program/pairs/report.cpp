@@ -31,7 +31,7 @@ charts::series line(std::string name, result const& r, moments pair_result::*of)
 }
 
 charts::chart scores(result const& r) {
-  charts::chart c{"What each pair adds to a score", {"pair"}, {"score"}, {}};
+  charts::chart c{"Part of the score from each pair", {"pair"}, {"score"}, {}};
   c.curves = {line("score", r, &pair_result::score), line("at most", r, &pair_result::budget)};
   c.curves.back().dashed = true;
   c.curves.back().low.clear(), c.curves.back().high.clear();

@@ -1,6 +1,6 @@
 # The phase figure: rules and boundaries by their formulas; half weight and twice the critical temperature of typical rows of 65536
 # scores, in closed form (uniform: n ln 2 / 5.69; one above the rest: ln(n - 1) / 5.69) or computed in Python.
-expect(0 out "are below the boundary from 287 to a million keys; SSMax 0.43 ln n and constant 8 stay above.*up to a similarity of 0.79" --csv check.csv
+expect(0 out "SSMax 0.43 ln n and constant 8 are above the boundary up to a million keys\\. [^.]* are below the boundary from 287 keys on\\..*up to a similarity of 0.79" --csv check.csv
   --svg check.svg)
 foreach(expected "rho 0.5 1.96051" "rho 0.75 3.92103" "rho 0 0.98025" "softmax 1" "Llama 4 1.219722" "log n / log 8192 1.2307" "YaRN from 8192 1.459129"
     "SSMax 0.43 ln n 4.768852" "constant 8 8" "uniform: n 7983.4962" "twice critical, uniform: n 15966.99" "one above the rest: ln n 1.949093"

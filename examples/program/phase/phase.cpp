@@ -117,16 +117,13 @@ std::size_t below_from(named_rule const& r, double similarity) {
 std::string read(std::vector<named_rule> const& rules, double scale) {
   std::map<std::size_t, std::vector<std::string>> below;
   for (auto const& r : rules) below[below_from(r, 0.5)].push_back(r.name);
-  auto text = "Tokens of similarity 0.5 have scores " + compact(largest_score / 2) +
-              " apart in a normed head of 128 dims: ";
+  auto text = "If tokens have a similarity of 0.5, their scores are " + compact(largest_score / 2) +
+              " apart in a normed head of 128 dims. ";
   for (auto const& [from, names] : below) {
-    if (from == 0) continue;
-    text += charts::joined(names, " and ") + (names.size() == 1 ? " is" : " are") + " below the boundary from " +
-            std::to_string(from) + " to a million keys; ";
+    text += charts::joined(names, " and ") + (names.size() == 1 ? " is " : " are ");
+    text += from == 0 ? "above the boundary up to a million keys. "
+                      : "below the boundary from " + std::to_string(from) + " keys on. ";
   }
-  text += below[0].empty()
-              ? "none stays above. "
-              : charts::joined(below[0], " and ") + (below[0].size() == 1 ? " stays above. " : " stay above. ");
   return text + "Among rules that grow like ln n, " + compact(scale) +
          " ln n holds any number of keys up to a similarity of " +
          compact(1 - 1 / (scale * largest_score), 2) + ".";
@@ -139,7 +136,7 @@ phase_figure::phase_figure(double scale, std::size_t trained) {
   std::vector<double> keys;  // eight between powers of two
   for (int i = 0; keys.empty() || keys.back() < most; ++i)
     keys.push_back(std::round(fewest * std::exp2(i / 8.0)));
-  rules = {"What models do, and the phase boundary",
+  rules = {"Temperatures of models, and the phase boundary",
            {"keys n", true},
            {"inverse temperature beta", true},
            {},
@@ -154,7 +151,7 @@ phase_figure::phase_figure(double scale, std::size_t trained) {
   rules.notes = {{20, 22, "above a boundary: each token by itself", {}},
                  {900'000, 0.25, "below it: the mean of all", {}, true}};
 
-  rows = {"What a row needs: half the weight at the top",
+  rows = {"Temperature for half the weight at the top",
           {"keys n", true},
           {"inverse temperature beta", true},
           {},

@@ -27,7 +27,7 @@ file(REMOVE check.svg)
 
 # Those of the pages, each with the charts of its steps.
 file(MAKE_DIRECTORY strips)
-expect(0 out "1\\. No position.*12\\. What is left open" --strips strips)
+expect(0 out "1\\. No position.*12\\. Open questions" --strips strips)
 foreach(strip numbers:1.2 codes:3.3 waves:4.5 rotation:6.7 frequencies:8.8 pairs:9.10 shares:11.11 distance:12.12)
   string(REGEX MATCH "(.*):(.*)" strip "${strip}")
   string(REPLACE "." "\\. .*>" titles "${CMAKE_MATCH_2}")

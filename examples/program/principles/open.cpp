@@ -77,7 +77,7 @@ step long_distances() {
     return c;
   };
   return {
-      "What is left open",
+      "Open questions",
       {chart("Llama 2, to 500 tokens", 500, 1), chart("Llama 2, to 50,000 tokens", far, 50)},
       {"A word's score with itself falls with the distance, but not steadily: it first rises at " +
            std::to_string(first_rise.value_or(0)) + ", is below 0 from " +
