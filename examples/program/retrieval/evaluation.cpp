@@ -84,17 +84,6 @@ void add_measurement(measurement& sum, network<float> const& n, item_sets<float>
   }
 }
 
-// Of the item of the largest score of a set.
-Eigen::Index class_of(item_sets<float> const& batch, std::size_t set,
-                      std::span<float const> scores) {
-  auto const item = static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
-  Eigen::Index found = 0;
-  batch.items.row(static_cast<Eigen::Index>(item * batch.sets + set))
-      .tail(classes)
-      .maxCoeff(&found);
-  return found;
-}
-
 // The weights of the items of largest priority of one set.
 void add_to_map(std::vector<double>& map, item_sets<float> const& batch, std::size_t set,
                 Eigen::Map<Eigen::ArrayXf const> const& weights) {
@@ -125,9 +114,6 @@ std::pair<by_rule<measurement>, weight_map> evaluate(network<float> const& n,
       for (std::size_t s = 0; s < batch.sets; ++s) {
         auto const row = posenc::statistics(std::span(at_one.scores).subspan(s * size, size));
         betas.push_back(encoding.inverse_temperature(row));
-        sums[which].misordered += class_of(batch, s, row.scores.floats) != batch.answers[s];
-        sums[which].unaided +=
-            row.entropy > adaptive_temperature::entropy_of_maximum && betas.back() == 1;
       }
       add_measurement(sums[which], n, batch, attended, betas);
       return attended;
@@ -147,17 +133,16 @@ std::pair<by_rule<measurement>, weight_map> evaluate(network<float> const& n,
     }
   });
   for (auto& sum : sums) {
-    for (auto* const x : {&sum.accuracy, &sum.largest_weight, &sum.entropy,
-                          &sum.inverse_temperature, &sum.unaided, &sum.misordered})
+    for (auto* const x :
+         {&sum.accuracy, &sum.largest_weight, &sum.entropy, &sum.inverse_temperature})
       *x /= static_cast<double>(sets);
   }
   return {sums, map};
 }
 
-own_polynomial fit_to(network<float> const& n, random_numbers& random, std::size_t sets,
-                      std::vector<std::size_t> const& sizes) {
+adaptive_temperature fit_to(network<float> const& n, random_numbers& random, std::size_t sets,
+                            std::vector<std::size_t> const& sizes) {
   std::vector<posenc::temperature_sample> samples;
-  own_polynomial result{.rule = {.coefficients = {0, 0, 0, 0, 1}}, .sets = sets * sizes.size()};
   for (auto const size : sizes) {
     few_at_a_time(n, random, sets, size, [&](asked_sets const& asked) {
       struct best {
@@ -180,13 +165,11 @@ own_polynomial fit_to(network<float> const& n, random_numbers& random, std::size
         if (b.at_one < 0.9 && b.probability > 0.5) samples.push_back({b.entropy, b.beta});
     });
   }
-  result.helped = samples.size();
   try {
-    result.rule = posenc::fit_adaptive_temperature(samples);
+    return posenc::fit_adaptive_temperature(samples);
   } catch (std::invalid_argument const&) {  // too few, or too much alike
-    result.helped = 0;
+    return {.coefficients = {0, 0, 0, 0, 1}};
   }
-  return result;
 }
 
 }  // namespace retrieval

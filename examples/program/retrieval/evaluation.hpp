@@ -20,7 +20,7 @@ std::pair<by_rule<measurement>, weight_map> evaluate(network<float> const& n,
 /// makes the right answer likeliest. Only sets count that a beta helps: whose right answer has a
 /// probability below 0.9 at beta 1, and above 0.5 at the best. If these are too few for a fit, the
 /// rule is beta 1.
-own_polynomial fit_to(network<float> const& n, random_numbers& random, std::size_t sets,
-                      std::vector<std::size_t> const& sizes);
+posenc::adaptive_temperature fit_to(network<float> const& n, random_numbers& random,
+                                    std::size_t sets, std::vector<std::size_t> const& sizes);
 
 }  // namespace retrieval

@@ -47,7 +47,7 @@ seed_result run_seed(settings const& s, std::uint64_t seed, listener const& list
   std::erase_if(fitted, [&](std::size_t size) { return size > s.largest_fitted; });
   result.fit = fit_to(weights, to_fit, std::max<std::size_t>(s.sets / 10, 1), fitted);
   for (auto const size : sizes) {
-    auto [measured, map] = evaluate(weights, result.fit.rule, to_test, s.sets, size);
+    auto [measured, map] = evaluate(weights, result.fit, to_test, s.sets, size);
     result.by_size.push_back(measured);
     result.maps.push_back(std::move(map));
     tested += static_cast<double>(size);

@@ -52,9 +52,6 @@ struct measurement {
   double largest_weight = 0;
   double entropy = 0;  ///< of the weights, in nats
   double inverse_temperature = 0;
-  double unaided = 0;     ///< share of the sets that are too diffuse for the rule: beyond its most,
-                          ///< and yet left as they are
-  double misordered = 0;  ///< share of the sets whose largest score is of an item of another class
 };
 
 /// The paper's figure 2: the weights of the items of largest priority, in a few sets of one size.
@@ -63,15 +60,9 @@ struct weight_map {
   std::vector<double> plain, adaptive;  ///< [sets][items], the largest priority first
 };
 
-/// The polynomial that suits a network best, and the sets that it was fitted to.
-struct own_polynomial {
-  posenc::adaptive_temperature rule;
-  std::size_t helped = 0, sets = 0;  ///< sets that a temperature helps, of so many
-};
-
 struct seed_result {
   std::uint64_t seed = 0;
-  own_polynomial fit = {};
+  posenc::adaptive_temperature fit = {};           ///< the polynomial that suits the network best
   std::vector<by_rule<measurement>> by_size = {};  ///< [sizes][rules]
   std::vector<weight_map> maps = {};               ///< [sizes]
 };

@@ -12,7 +12,6 @@
 #include <stdexcept>
 
 #include "posenc/softmax/adaptive_temperature.hpp"
-#include "reading.hpp"
 #include "reporting/csv.hpp"
 #include "reporting/map.hpp"
 #include "reporting/svg_chart.hpp"
@@ -22,6 +21,7 @@
 namespace retrieval {
 namespace {
 
+using charts::fixed;
 using posenc::adaptive_temperature;
 
 struct column {
@@ -57,8 +57,10 @@ column accuracy(rule which, bool utf8) {
 }
 
 column below_hard(rule which, bool utf8) {
-  return {std::string(rule_names[which]), 14,
-          [=](size_summary const& s) { return with_interval(s.of_hard[which], utf8); }};
+  return {std::string(rule_names[which]), 14, [=](size_summary const& s) {
+            auto const& x = s.of_hard[which];
+            return fixed(x.mean, 1) + (utf8 ? " ± " : " +- ") + fixed(x.half_width, 1);
+          }};
 }
 
 column from_paper(rule which) {
@@ -127,7 +129,7 @@ void print_below_hard(std::ostream& out, std::vector<size_summary> const& summar
 }
 
 void print(std::ostream& out, std::vector<size_summary> const& summary,
-           std::vector<seed_result> const& results, charts::terminal_style style) {
+           charts::terminal_style style) {
   charts::print_folded(
       out,
       "plain: softmax as in training. adaptive: at test time alone, every row at an inverse "
@@ -140,7 +142,7 @@ void print(std::ostream& out, std::vector<size_summary> const& summary,
   auto const utf8 = style.utf8;
   print_accuracies(out, summary, utf8);
   print_below_hard(out, summary, utf8);
-  print_table(out, "Accuracy, %, of a fit of its own; and the paper's",
+  print_table(out, "Accuracy, %, of the own fit; and the paper's",
               {accuracy(own, utf8), from_paper(plain), from_paper(adaptive)}, summary);
   constexpr auto weight = &measurement::largest_weight, entropy = &measurement::entropy,
                  beta = &measurement::inverse_temperature;
@@ -153,8 +155,6 @@ void print(std::ostream& out, std::vector<size_summary> const& summary,
     for (auto const& line : charts::draw(accuracy_chart(summary), style)) out << line << '\n';
     out << '\n';
   }
-  for (auto const& sentence : readings(summary, results, style.utf8))
-    charts::print_folded(out, sentence, style.columns);
 }
 
 void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes,
@@ -252,7 +252,7 @@ std::string to_svg(std::vector<size_summary> const& summary,
   };
   add(plain, {.coefficients = {0, 0, 0, 0, 1}});
   add(adaptive, {});
-  add(own, results.front().fit.rule);
+  add(own, results.front().fit);
   add(beta_8, {.coefficients = {0, 0, 0, 0, 8}});
   return charts::svg({all, beta, weight, entropy},
                      {.title = "Max retrieval under rules of softmax", .subtitle = subtitle});

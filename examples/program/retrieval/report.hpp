@@ -13,9 +13,9 @@ namespace retrieval {
 /// "10 networks, trained for 10000 steps ..."
 std::string description(settings const& s);
 
-/// Tables, a chart and readings, as wide as style.columns.
+/// Tables and a chart, as wide as style.columns.
 void print(std::ostream& out, std::vector<size_summary> const& summary,
-           std::vector<seed_result> const& results, charts::terminal_style style);
+           charts::terminal_style style);
 
 /// The first of the tables.
 void print_accuracies(std::ostream& out, std::vector<size_summary> const& summary, bool utf8);

@@ -39,24 +39,15 @@ std::vector<size_summary> summarise(std::vector<std::size_t> const& sizes,
     auto const accuracy = [&](std::size_t size, rule which) {
       return by_seed(results, size, which, &measurement::accuracy, 100);
     };
-    auto const sharpness = [&](std::size_t size) {
-      return by_seed(results, size, plain, &measurement::largest_weight, 1);
-    };
     for (std::size_t r = 0; r < rule_count; ++r) {
       auto const which = static_cast<rule>(r);
       s.accuracy[which] = interval_of(accuracy(i, which));
-      s.gain[which] = interval_of_difference(accuracy(i, which), accuracy(i, plain));
-      s.over_adaptive[which] = interval_of_difference(accuracy(i, which), accuracy(i, adaptive));
-      s.of_own[which] = interval_of_difference(accuracy(i, own), accuracy(i, which));
       s.of_hard[which] = interval_of_difference(accuracy(i, hard), accuracy(i, which));
       s.paper[which] = published(which, sizes[i]);
-      for (auto const what :
-           {&measurement::accuracy, &measurement::largest_weight, &measurement::entropy,
-            &measurement::inverse_temperature, &measurement::unaided, &measurement::misordered})
+      for (auto const what : {&measurement::accuracy, &measurement::largest_weight,
+                              &measurement::entropy, &measurement::inverse_temperature})
         s.mean[which].*what = interval_of(by_seed(results, i, which, what, 1)).mean;
     }
-    s.lost = interval_of_difference(accuracy(0, plain), accuracy(i, plain));
-    s.sharpness_lost = interval_of_difference(sharpness(0), sharpness(i));
     all.push_back(s);
   }
   return all;

@@ -14,12 +14,7 @@ namespace retrieval {
 struct size_summary {
   std::size_t size = 0;
   by_rule<interval> accuracy;
-  by_rule<interval> gain;           ///< accuracy above that of the plain softmax, seed by seed
-  by_rule<interval> over_adaptive;  ///< above adaptive temperature as published
-  by_rule<interval> of_own;         ///< of the own fit, above that of a rule
-  by_rule<interval> of_hard;        ///< of hard attention, above that of a rule
-  interval lost,
-      sharpness_lost;  ///< of the plain softmax since the smallest size: accuracy, largest weight
+  by_rule<interval> of_hard;  ///< of hard attention, above that of a rule, seed by seed
   by_rule<measurement> mean;
   by_rule<std::optional<double>> paper;  ///< accuracy where it is published
 };

@@ -35,9 +35,9 @@ void declare(CLI::App& app, options& o) {
   add_number(app, "--sets", o.sets,
              "sets of each size to test on" + program::default_of(static_cast<double>(e.sets)), 1,
              1'000'000);
-  auto* const largest = add_number(
-      app, "--largest", e.largest,
-      "items of the largest sets; the sizes are 16, 32, 64 and so on", 16, 262'144);
+  auto* const largest =
+      add_number(app, "--largest", e.largest,
+                 "items of the largest sets; the sizes are 16, 32, 64 and so on", 16, 262'144);
   add_number(app, "--threads", e.threads, "networks to train at a time", 1, 256);
   add_number(app, "--seed", e.seed, "first of the seeds", 0, std::int64_t{1'000'000'000'000});
   app.add_flag("--quick", o.quick,
@@ -50,9 +50,10 @@ void declare(CLI::App& app, options& o) {
   program::declare_columns(app, o.outputs, 78);
   app.add_option("--maps", o.maps, "write a picture of the weights of the largest items to FILE")
       ->option_text("FILE");
-  auto* const table = app.add_option("--table", o.table,
-                                     "file that --csv wrote, whose tables are printed; nothing is trained")
-                          ->option_text("FILE");
+  auto* const table =
+      app.add_option("--table", o.table,
+                     "file that --csv wrote, whose tables are printed; nothing is trained")
+          ->option_text("FILE");
   for (auto* const other : app.get_options())
     if (other != table && other != app.get_help_ptr()) table->excludes(other);
 }
@@ -94,7 +95,7 @@ void run(options const& o) {
 
   charts::print_folded(std::cout, "Max retrieval: " + description(e) + ".", style.columns);
   std::cout << '\n';
-  print(std::cout, summary, results, style);
+  print(std::cout, summary, style);
   std::cout << "It took " << duration(took) << " on " << std::min(e.threads, e.seeds)
             << (std::min(e.threads, e.seeds) == 1 ? " thread.\n" : " threads.\n");
   program::write(
