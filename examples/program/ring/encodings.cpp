@@ -1,7 +1,6 @@
 #include "encodings.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -29,14 +28,6 @@ temperature temperature_of(Rule const& rule) {
 }  // namespace
 
 temperature chosen_temperature(std::string const& name, std::size_t tokens) {
-  auto const needs = [&](char const* what) {
-    return std::invalid_argument("the temperature " + name + " depends on " + what +
-                                 " of a whole row, but each rank sees a part of the row's keys at "
-                                 "a time, and parts that were weighed at "
-                                 "different temperatures cannot be merged");
-  };
-  if (name == "adaptive") throw needs("the entropy");
-  if (name == "log-n" || name == "ssmax") throw needs("the number of keys");
   if (name == "constant") return temperature_of(posenc::constant_temperature(1.25));
   if (name == "position")
     return temperature_of(

@@ -1,4 +1,4 @@
-// The encodings to choose from, and why some cannot be.
+// The encodings to choose from.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,9 @@
 namespace ring {
 
 inline constexpr std::string_view all_encodings[] = {"rope", "alibi", "nope"};
-inline constexpr std::string_view all_temperatures[] = {"none",     "constant", "position",
-                                                        "adaptive", "log-n",    "ssmax"};
+/// No rule that depends on the whole row, such as adaptive or log n: each rank sees a part of the
+/// row's keys at a time, and parts that were weighed at different temperatures cannot be merged.
+inline constexpr std::string_view all_temperatures[] = {"none", "constant", "position"};
 
 /// posenc::attention with the chosen encoding.
 using attention_function = std::function<posenc::attention_result<float>(
@@ -29,8 +30,6 @@ struct temperature {
 };
 
 /// "constant": 1.25; "position": Llama 4's, one step for each eighth of the sequence.
-/// Throws std::invalid_argument for a rule that depends on the whole row, of which a rank sees a
-/// part at a time.
 temperature chosen_temperature(std::string const& name, std::size_t tokens);
 
 /// Throws std::invalid_argument for a shape that the encoding cannot have.

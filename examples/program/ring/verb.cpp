@@ -41,8 +41,7 @@ void declare(CLI::App& app, options& o) {
       ->option_text("NAME");
   app.add_option("--temperature", o.temperature,
                  "temperature of the softmax: none, constant (1.25) or position (Llama 4's, a step "
-                 "each eighth of the sequence). adaptive, log-n and ssmax are refused: they depend "
-                 "on the whole row (default none)")
+                 "each eighth of the sequence) (default none)")
       ->check(one_of(all_temperatures))
       ->option_text("NAME");
   program::declare_seed(app, o.of.seed);
@@ -160,7 +159,7 @@ int complain(std::exception const& error) {
 
 }  // namespace
 
-// A program of its own, which the verb starts: MPI is linked with nothing else.
+// A separate program, which the verb starts: nothing else is linked with MPI.
 static int run(int argc, char** argv) {
   try {
     reporting::check_standard_output();  // before MPI opens files of its own, which would take its
