@@ -11,6 +11,7 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
+#include "reporting/text.hpp"
 
 namespace explorer {
 namespace {
@@ -122,7 +123,7 @@ score_charts by_distance(std::vector<measured> const& subjects, chart_settings c
     biased |= !of.slopes.empty();
     if (std::ranges::find(lengths, seen) != lengths.end()) continue;
     lengths.push_back(seen);
-    uniforms.push_back(charts::curve("1 / " + grouped(seen) + " keys", seen_of(at, each),
+    uniforms.push_back(charts::curve("1 / " + charts::grouped(seen) + " keys", seen_of(at, each),
                                      [&](double) { return 1 / static_cast<double>(seen); }));
     uniforms.back().dashed = true, uniforms.back().colour = ink;
   }

@@ -13,9 +13,11 @@
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/score/alibi.hpp"
+#include "reporting/text.hpp"
 
 namespace explorer {
 
+using charts::grouped;
 using nlohmann::json;
 using posenc::frequencies;
 
@@ -36,12 +38,6 @@ std::vector<double> list_of(posenc::alibi const& encoding) {
 }
 
 }  // namespace
-
-std::string grouped(std::size_t number) {
-  auto digits = std::to_string(number);
-  for (auto at = digits.size(); at > 3 && number > 999;) digits.insert(at -= 3, ",");
-  return digits;
-}
 
 bool subject::rotates() const {
   return std::ranges::any_of(f.inv_freq(), [](double x) { return x != 0; });

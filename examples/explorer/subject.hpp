@@ -56,7 +56,4 @@ std::vector<head> heads_of(subject const& of, std::size_t most);
 /// How far its heads see in so many tokens, in a sentence or two. scores: its mean_scores there.
 std::string says(subject const& of, std::size_t tokens, std::vector<double> const& scores);
 
-/// 131,072
-std::string grouped(std::size_t number);
-
 }  // namespace explorer
