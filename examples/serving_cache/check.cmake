@@ -30,7 +30,7 @@ expect_error(e4m3-truncated 0.03 0.12 0.14)
 expect_error(q8_0-biased 0.03 1 1)
 expect_error(q8_0-bias-out 0.002 0.01 0.012)
 expect_error(deepseek-v4 0.01 0.05 0.05)
-expect_files(check.csv 13 check.svg "What an 8-bit cache costs.*q8_0, 544 bytes")
+expect_files(check.csv 13 check.svg "Cost of an 8-bit cache.*q8_0, 544 bytes")
 
 expect(0 out "q8_0" --format q8_0 --seed 7)
 if(out MATCHES "bf16")

@@ -61,7 +61,7 @@ std::string to_svg(std::vector<outcome> const& all) {
   auto const length = [&](double error) {
     return width * std::log(std::max(error, least) / least) / std::log(most / least);
   };
-  out.text({20, 32}, 17, 700, "title", "What an 8-bit cache costs");
+  out.text({20, 32}, 17, 700, "title", "Cost of an 8-bit cache");
   out.text({20, 54}, 13, 700, "label",
            "error of attention's outputs (rms, a tenfold error is a fixed length more)");
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -1,6 +1,7 @@
 # What a grep can see of English that is read twice: pronouns without their noun ("those that", "the same of", "of its own"),
 # and sentences that begin with Of, Where, What or Without and do not ask. Prints FILE:LINE: what, for each. Reads the prose
-# of *.md, the comments // and /// and /** of *.hpp and *.h, and the text of strings of *.hpp, *.cpp and *.py.
+# of *.md, what a program has printed in *.txt, the comments // and /// and /** of *.hpp and *.h, and the text of strings of
+# *.hpp, *.cpp and *.py.
 function wrong(line, what) { print NAME ":" line ": " what }
 
 # One paragraph, or one cell of a table, that began at `from`.
@@ -21,7 +22,7 @@ function judge(text, from,    rest, sentence, low, words, n, i) {
       sentence = rest
       rest = ""
     }
-    gsub(/^[ \t*_"'(\[-]+/, "", sentence)
+    gsub(/^[ \t*_"'(\[!-]+/, "", sentence)
     if (sentence ~ /^(Of|Where|What|Without)[ ,]/ && sentence !~ /\?["')*\]]*[ \t]*$/)
       wrong(from, substr(sentence, 1, 40) " ...")
   }
@@ -53,6 +54,14 @@ NAME ~ /\.md$/ {
     if ($0 ~ /^ *([-*] |[0-9]+\. )/) { flush(); sub(/^ *([-*] |[0-9]+\. )/, "") }
     add($0)
   }
+  next
+}
+NAME ~ /\.txt$/ {
+  match($0, /^ */)
+  if (RLENGTH != indent && RLENGTH < 30) flush()  # 30: an option of --help goes on
+  indent = RLENGTH
+  if ($0 ~ /^ *$/ || $0 ~ /^ *-/) flush()
+  add($0)
   next
 }
 {

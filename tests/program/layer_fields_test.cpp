@@ -55,7 +55,7 @@ TEST(fields, are_named_and_shown_where_they_differ) {
   EXPECT_EQ(
       after([](auto& x) { x.index = index_heads{64, 128, x.rotary[0], 16, 32, 2, 4}; }),
       (list{{"index heads", "",
-             "64 of 128 dims choose 16 blocks of 32, with 2 of their own, a key for 4 tokens"}}));
+             "64 of 128 dims choose 16 blocks of 32 besides 2 local ones, a key for 4 tokens"}}));
 }
 
 TEST(fields, of_windows_and_chunks_are_their_tokens) {

@@ -56,8 +56,8 @@ inline std::string shown_setting(posenc::both_ways x) {
 }
 inline std::string shown_setting(posenc::index_heads const& x) {
   return shown(x.heads) + " of " + shown(x.head_dim) + " dims choose " + shown(x.chosen) +
-         " blocks of " + shown(x.block) + ", with " + shown(x.local_blocks) +
-         " of their own, a key for " + shown(x.key_stride) + " tokens";
+         " blocks of " + shown(x.block) + " besides " + shown(x.local_blocks) +
+         " local ones, a key for " + shown(x.key_stride) + " tokens";
 }
 template <class T>
 std::string shown_setting(std::optional<T> const& x) {

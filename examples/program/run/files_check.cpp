@@ -444,7 +444,7 @@ void check_characters(fs::path const& folder) {
   refused(R"({"model": {"vocab": {"a": 1048576}, "merges": []}})",
           "the id of token a must be a whole number below 1048576, got 1048576");
   refused(R"({"model": {"vocab": {"a": 0, "b": 0}, "merges": []}})",
-          "each token must have an id of its own, got 0 of a and b");
+          "tokens must have different ids, got 0 of a and b");
   refused(R"({"model": {"vocab": {"a": 0}, "merges": [7]}})",
           "model.merges must be pairs of tokens");
   refused(R"({"model": {"vocab": {"a": 0}}})", "model.merges must be a list");

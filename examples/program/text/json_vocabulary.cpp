@@ -45,8 +45,8 @@ void read_tokens(vocabulary& v, json const& model, json const& added) {
     if (at >= v.tokens.size())
       v.tokens.resize(at + 1), v.is_text.resize(at + 1, false), is_given.resize(at + 1, false);
     if (is_given[at] && v.tokens[at] != token)
-      v.refuse("each token must have an id of its own, got " + std::to_string(at) + " of " +
-               v.tokens[at] + " and " + token);
+      v.refuse("tokens must have different ids, got " + std::to_string(at) + " of " + v.tokens[at] +
+               " and " + token);
     v.tokens[at] = token, v.is_text[at] = is_text, is_given[at] = true;
     v.ids.insert_or_assign(token, static_cast<std::uint32_t>(at));
   };
