@@ -106,6 +106,23 @@ endif()
 # Symbols where the terminal knows UTF-8, ASCII elsewhere.
 expect_utf8("±.*⠤|⠤.*±" ${tiny} --largest 32)
 
+# Ctrl-C at any time leaves a whole file or none, and an old file whole.
+foreach(seconds 0.01 0.02 0.03 0.04 0.05 0.07 0.1)
+  foreach(old "" "precious\n")
+    file(REMOVE again.csv)
+    if(old)
+      file(WRITE again.csv "${old}")
+    endif()
+    execute_process(COMMAND env --default-signal=INT timeout -s INT ${seconds} "${PROGRAM}" ${VERB} ${tiny} --largest 1024 --csv again.csv OUTPUT_QUIET ERROR_QUIET)
+    set(kept "")
+    if(EXISTS again.csv)
+      file(READ again.csv kept)
+    endif()
+    if(NOT kept STREQUAL "${old}" AND NOT kept MATCHES "^seed,items,.*\n2,1024,inverse_temperature,[^\n]*\n$")
+      message(FATAL_ERROR "Ctrl-C after ${seconds} s left half of a file:\n${kept}")
+    endif()
+  endforeach()
+endforeach()
 file(REMOVE again.csv)
 
 # Wrongly.
