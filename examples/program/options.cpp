@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "reporting/text.hpp"
+
 namespace program {
 namespace {
 
@@ -64,10 +66,8 @@ CLI::Validator one_of(std::vector<std::string> const& names) {
   return CLI::Validator(
       [names](std::string& given) -> std::string {
         if (std::ranges::count(names, given)) return {};
-        std::string list;
-        for (auto const& name : names) list += (list.empty() ? "" : ", ") + name;
         auto const near = nearest(given, names);
-        return "must be one of " + list + ", got " + given +
+        return "must be one of " + charts::joined(names) + ", got " + given +
                (near.empty() ? "" : "; the nearest is " + near);
       },
       "", "one_of");

@@ -21,36 +21,31 @@
 namespace retrieval {
 namespace {
 
+using charts::cell;
 using charts::fixed;
 using posenc::adaptive_temperature;
 
 struct column {
   std::string name;
-  int width;
-  std::function<std::string(size_summary const&)> cell;
+  std::size_t width;
+  std::function<std::string(size_summary const&)> of;
 };
-
-std::string right(std::string const& text, int width) {
-  return std::string(static_cast<std::size_t>(std::max(0, width - charts::display_width(text))),
-                     ' ') +
-         text;
-}
 
 void print_table(std::ostream& out, std::string const& title, std::vector<column> const& columns,
                  std::vector<size_summary> const& summary) {
-  out << title << '\n' << right("items", 6);
-  for (auto const& c : columns) out << right(c.name, c.width);
+  out << title << '\n' << cell("items", 6);
+  for (auto const& c : columns) out << cell(c.name, c.width);
   out << '\n';
   for (auto const& s : summary) {
-    out << right(std::to_string(s.size), 6);
-    for (auto const& c : columns) out << right(' ' + c.cell(s), c.width);
+    out << cell(std::to_string(s.size), 6);
+    for (auto const& c : columns) out << cell(' ' + c.of(s), c.width);
     out << '\n';
   }
   out << '\n';
 }
 
 column accuracy(rule which, bool utf8) {
-  return {std::string(rule_names[which]), utf8 ? 10 : 11, [=](size_summary const& s) {
+  return {std::string(rule_names[which]), utf8 ? 10u : 11u, [=](size_summary const& s) {
             auto const& x = s.accuracy[which];
             return fixed(x.mean, 1) + (utf8 ? " ±" : " +-") + fixed(x.standard_error, 1);
           }};
@@ -146,7 +141,7 @@ void print(std::ostream& out, std::vector<size_summary> const& summary,
               {accuracy(own, utf8), from_paper(plain), from_paper(adaptive)}, summary);
   constexpr auto weight = &measurement::largest_weight, entropy = &measurement::entropy,
                  beta = &measurement::inverse_temperature;
-  print_table(out, right("largest weight", 33) + right("entropy, nats", 18) + right("beta", 27),
+  print_table(out, cell("largest weight", 33) + cell("entropy, nats", 18) + cell("beta", 27),
               {mean(plain, weight, 4), mean(adaptive, weight, 4), mean(half, weight, 4),
                mean(plain, entropy, 3), mean(adaptive, entropy, 3), mean(adaptive, beta, 2),
                mean(half, beta, 2), mean(critical, beta, 2)},
