@@ -33,8 +33,9 @@ try:
 except ImportError:
     torch = None
 
-MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
-TRAINED = pathlib.Path(__file__).resolve().parents[3] / "shared" / "models"  # beside the checkout, where there are some
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = ROOT / "examples" / "models"
+TRAINED = ROOT.parent / "shared" / "models"  # beside the checkout, where there are some
 DRAWS = importlib.util.find_spec("matplotlib") is not None
 POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
 # inv_freq is rounded to double, the rows are not made of the rounded ones.
@@ -63,7 +64,7 @@ class Header(unittest.TestCase):
     """What posenc.py says of C once more is what posenc.h says."""
 
     def setUp(self):
-        text = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
+        text = (ROOT / "include" / "posenc" / "posenc.h").read_text()
         self.text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
     def test_has_these_structs(self):
@@ -121,7 +122,7 @@ class Frequencies(unittest.TestCase):
             numpy.testing.assert_allclose(longrope.inv_freq, expected, rtol=1e-15)
 
     def test_has_the_rules_and_parameters_that_the_header_lists(self):
-        header = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
+        header = (ROOT / "include" / "posenc" / "posenc.h").read_text()
         listed = header.split("[] marks parameters that may be left out.\n")[1].split("Frequencies of axial")[0]
         listed = re.sub(r" \([^)]*\)| {4,}p-RoPE$", "", listed, flags=re.MULTILINE)
         rules = re.findall(r"^ \*   (\w+) *(.*(?:\n \* {10,}.*)*)$", listed, re.MULTILINE)
@@ -1212,7 +1213,7 @@ class Page(unittest.TestCase):
     """The example of examples/README.md is the layer of the model, as its config.json says in its own words."""
 
     def test_is_the_layer_of_a_model(self):
-        page = (MODELS.parent.parent / "README.md").read_text()
+        page = (ROOT / "examples" / "README.md").read_text()
         program, = re.findall(r"```python\n(import numpy, posenc\n.*?)```", page, re.DOTALL)
         at = [0, 7, 1_000_000]
         # 1 / scale squared, what hides the keys of other positions, cap, and whether later keys are seen.
