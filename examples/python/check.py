@@ -5,6 +5,7 @@ import contextlib
 import copy
 import ctypes
 import importlib.util
+import inspect
 import io
 import json
 import pathlib
@@ -101,6 +102,11 @@ class Header(unittest.TestCase):
                     self.assertEqual(said[prefix + name.upper()], number, name)
 
 
+class Version(unittest.TestCase):
+    def test_is_that_of_the_library(self):
+        self.assertEqual(posenc.__version__, posenc.version())
+
+
 class Frequencies(unittest.TestCase):
     def test_of_a_rule(self):
         f = posenc.frequencies(rotary_dim=128, base=500000)
@@ -123,8 +129,10 @@ class Frequencies(unittest.TestCase):
 
     def test_has_the_rules_and_parameters_that_the_header_lists(self):
         header = (ROOT / "include" / "posenc" / "posenc.h").read_text()
-        listed = header.split("[] marks parameters that may be left out.\n")[1].split("Frequencies of axial")[0]
-        listed = re.sub(r" \([^)]*\)| {4,}p-RoPE$", "", listed, flags=re.MULTILINE)
+        listed = header.split("[] marks parameters that may be left out.\n")[1].split(" *\n * Frequencies of axial")[0]
+        of_help = inspect.getdoc(posenc.frequencies).split("sources.\n\n")[1]
+        self.assertEqual(textwrap.dedent(of_help), re.sub("^ \\*( {3})?", "", listed, flags=re.MULTILINE).strip("\n"))
+        listed = re.sub(r" \([^)]*\)| {4,}the same by its other name$", "", listed, flags=re.MULTILINE)
         rules = re.findall(r"^ \*   (\w+) *(.*(?:\n \* {10,}.*)*)$", listed, re.MULTILINE)
         self.assertGreaterEqual(len(rules), 20)
         with self.assertRaisesRegex(posenc.Error, f"must be one of {', '.join(name for name, _ in rules)}, got none$"):
@@ -764,7 +772,7 @@ class Fixed(unittest.TestCase):
     def test_attributes_cannot_be_set(self):
         f = posenc.frequencies(MODELS / "qwen2-vl-7b.json")
         for thing, names in (
-                (f, [name[1:] for name in vars(f) if name not in ("_handle", "_makers", "_pairs")]),
+                (f, [name[1:] for name in vars(f) if name not in ("_handle", "_makers", "_pairs", "_layer")] + ["temperature"]),
                 (posenc.Cache("f32", 1, 3, 4, 32), ("format", "pages", "page_tokens", "heads", "head_dim", "scale", "inverse")),
                 (posenc.StepHeads(self.x), ("tokens",)), (posenc.Cells(self.x), ("array", "bits", "slopes"))):
             for name in names:
@@ -1209,6 +1217,164 @@ class Layers(unittest.TestCase):
                 posenc.frequencies(wrong, 1000 if wrong is settings else 0)
 
 
+class PlainArrays(unittest.TestCase):
+    """rope and attention do all that a layer does by position, and change nothing that they are given."""
+
+    def setUp(self):
+        self.made = numpy.random.default_rng(16).standard_normal
+
+    def floats(self, *shape):
+        return self.made(shape).astype(numpy.float32)
+
+    def test_are_rotated_as_their_config_has_it(self):
+        for model, layout, first_dim, head_dim in (("llama-2-7b", "halves", 0, 128), ("gpt-j-6b", "interleaved", 0, 256),
+                                                   ("deepseek-v3", "interleaved", 128, 192)):
+            f = posenc.frequencies(MODELS / f"{model}.json")
+            x = self.floats(2, 6, 3, head_dim)
+            before, wanted = x.copy(), rotated(x, f.inv_freq, POSITIONS, layout, first_dim)
+            for config in (f, MODELS / f"{model}.json", json.loads((MODELS / f"{model}.json").read_text())):
+                with self.subTest(model, config=type(config)):
+                    found = posenc.rope(x, POSITIONS, config)
+                    numpy.testing.assert_allclose(found, wanted, 0, 2e-6)
+                    self.assertTrue(found.dtype == numpy.float32 and (x == before).all())
+            at = [POSITIONS, POSITIONS[::-1]]
+            found = posenc.rope(x, at, f)
+            for i in range(2):
+                self.assertTrue((found[i] == posenc.rope(x[i], at[i], f)).all())
+            self.assertTrue((posenc.rope(x, POSITIONS, f, out=(out := numpy.empty_like(x))) == out).all() and (out[0] == found[0]).all())
+        other = posenc.rope(x[..., -64:], POSITIONS, posenc.frequencies(inv_freq=f.inv_freq), layout="interleaved")
+        numpy.testing.assert_allclose(other, wanted[..., -64:], 0, 2e-6)
+
+    def test_keep_their_type(self):
+        f = posenc.frequencies(rule="p_rope", rotary_dim=32, base=100, p=0.5)
+        self.assertEqual(numpy.count_nonzero(f.inv_freq), 8)
+        x = self.made((6, 2, 40))
+        for given, bound, more in ((x, 6 * ANGLE, {}), (x.astype(numpy.float16), 4e-3, {}),
+                                   ((x.astype(numpy.float32).view(numpy.uint32) >> 16).astype(numpy.uint16), 3e-2, {"type": "bf16"})):
+            found = posenc.rope(given, POSITIONS, f, **more)
+            self.assertEqual(found.dtype, given.dtype)
+            number = (lambda a: (a.astype(numpy.uint32) << 16).view(numpy.float32)) if more else lambda a: a
+            numpy.testing.assert_allclose(number(found), rotated(number(given), f.inv_freq, POSITIONS, "halves", 0), 0, bound)
+
+    def test_rotate_by_a_length_that_positions_say(self):
+        file = MODELS / "phi-3.5-mini.json"
+        x = self.floats(2, 1, 96)
+        for at, length in (([0, 4095], 4096), ([4096, 1], 4097)):
+            wanted = posenc.rope(x, at, posenc.frequencies(file, length=length))
+            self.assertTrue((posenc.rope(x, at, file) == wanted).all())
+            self.assertTrue((posenc.rope(x, at, file, length=1) == wanted).all() == (length == 4096))
+
+    def test_are_left_by_a_layer_that_does_not_rotate(self):
+        x = self.floats(6, 2, 128)
+        found = posenc.rope(x, POSITIONS, MODELS / "command-r7b.json", layer=3)
+        self.assertTrue((found == x).all() and not numpy.shares_memory(found, x))
+        out = numpy.empty_like(x)
+        self.assertIs(posenc.rope(x, POSITIONS, MODELS / "command-r7b.json", layer=3, out=out), out)
+        self.assertTrue((out == x).all())
+
+    def test_rotate_on_axes(self):
+        file, at = MODELS / "qwen2-vl-7b.json", [[0, 5, 5, 5], [0, 1, 1, 2], [0, 1, 2, 1]]
+        f, q, k = posenc.frequencies(file), self.floats(4, 4, 128), self.floats(4, 2, 128)
+        turned = [posenc.rotate(x.copy(), f.rows(at)) for x in (q, k)]
+        self.assertTrue((posenc.rope(q, at, file) == turned[0]).all())
+        found = posenc.attention(q, k, k, encoding=file, query_positions=at, key_positions=at)
+        self.assertTrue((found == posenc.attend(*turned, k, causal=True)).all())
+
+    def wanted(self, q, k, v, at, layer):
+        """In double: layer has inv_freq, layout, first_dim, scale, near (of query and key positions), cap, slopes, beta."""
+        if "inv_freq" in layer:
+            q, k = (rotated(x, layer["inv_freq"], at, layer.get("layout", "halves"), layer.get("first_dim", 0)) for x in (q, k))
+        group, at = q.shape[1] // k.shape[1], numpy.array(at)
+        scores = numpy.einsum("qhd,khd->hqk", q.astype(float), k.repeat(group, 1)) * layer.get("scale", q.shape[2] ** -0.5)
+        scores *= numpy.array([layer.get("beta", lambda p: 1)(p) for p in at])[:, None]
+        scores -= numpy.array(layer.get("slopes", [0] * q.shape[1]))[:, None, None] * abs(at[:, None] - at)
+        if "cap" in layer:
+            scores = layer["cap"] * numpy.tanh(scores / layer["cap"])
+        scores[:, ~layer.get("near", lambda q, k: q >= k)(at[:, None], at)] = -numpy.inf
+        weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+        return numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), v.repeat(group, 1))
+
+    def test_attend_as_layers_of_models_do(self):
+        series = lambda dim, base: base ** (-2 * numpy.arange(dim // 2) / dim)
+        slopes = lambda heads: 2.0 ** (-8 * numpy.arange(1, heads + 1) / heads)
+        near = lambda window: lambda q, k: (q >= k) & (q - k < window)
+        at = [0, 1, 2, 500, 9000, 9001, 20000]
+        for model, layer, heads, kv_heads, head_dim, said in (
+                ("llama-2-7b", 0, 4, 2, 128, {"inv_freq": series(128, 1e4)}),
+                ("gemma-3-27b", 0, 4, 2, 128, {"inv_freq": series(128, 1e4), "near": near(1024), "scale": 168**-0.5}),
+                ("gemma-3-27b", 5, 4, 2, 128, {"inv_freq": series(128, 1e6) / 8, "scale": 168**-0.5}),
+                ("gemma-2-27b", 1, 4, 2, 128, {"inv_freq": series(128, 1e4), "cap": 50, "scale": 144**-0.5}),
+                ("command-r7b", 3, 4, 2, 128, {}),
+                ("llama-4-scout", 3, 4, 2, 128, {"beta": lambda p: 1 + 0.1 * numpy.log1p((p + 1) // 8192)}),
+                ("ministral-3-8b", 0, 4, 2, 128, {"inv_freq": posenc.frequencies(MODELS / "ministral-3-8b.json").inv_freq,
+                                                  "beta": lambda p: 1 + 0.1 * numpy.log1p(p // 16384)}),
+                ("mpt-7b", 0, 32, 32, 128, {"slopes": slopes(32)}),
+                ("bloom-176b", 0, 112, 112, 128, {"slopes": [*slopes(64), *slopes(128)[:96:2]]}),
+                ("modernbert-base", 1, 4, 4, 64, {"inv_freq": series(64, 1e4), "near": lambda q, k: abs(q - k) <= 64})):
+            with self.subTest(model, layer=layer):
+                q, k, v = self.floats(7, heads, head_dim), self.floats(7, kv_heads, head_dim), self.floats(7, kv_heads, 8)
+                before, wanted = (q.copy(), k.copy()), self.wanted(q, k, v, at, said)
+                found = posenc.attention(q, k, v, encoding=MODELS / f"{model}.json", layer=layer, query_positions=at, key_positions=at)
+                numpy.testing.assert_allclose(found, wanted, 0, 4e-6)
+                self.assertTrue((q == before[0]).all() and (k == before[1]).all())
+                if "inv_freq" in said:
+                    f = posenc.frequencies(MODELS / f"{model}.json", layer)
+                    self.assertTrue((posenc.attention(q, k, v, encoding=f, query_positions=at, key_positions=at) == found).all())
+
+    def test_attend_by_rules(self):
+        q, k, v = self.floats(2, 5, 4, 32), self.floats(2, 9, 2, 32), self.floats(2, 9, 2, 8)
+        f = posenc.frequencies(rotary_dim=32, base=100)
+        self.assertTrue((posenc.attention(q, k, v) == posenc.attend(q, k, v)).all())
+        self.assertTrue((posenc.attention(q, k, v, encoding="nope", causal=True) == posenc.attend(q, k, v, causal=True)).all())
+        slopes = [0.25, 0.0625, 2**-6, 2**-8]
+        self.assertEqual(posenc.alibi_slopes(4).tolist(), slopes)
+        self.assertEqual(posenc.alibi_slopes(2, 4).tolist(), [0.25, 0.0625])
+        self.assertTrue((posenc.attention(q, k, v, encoding="alibi") == posenc.attend(q, k, v, slopes=slopes)).all())
+        turned = posenc.rope(q, range(4, 9), f), posenc.rope(k, range(9), f)
+        for more in ({}, {"causal": True, "weights": True}, {"causal": True, "cap": 5}):
+            found, wanted = posenc.attention(q, k, v, encoding=f, **more), posenc.attend(*turned, v, **more)
+            for a, b in zip(found, wanted) if "weights" in more else ((found, wanted),):
+                self.assertTrue((a == b).all())
+        found = posenc.attention(q, k, v, encoding=f, lengths=[9, 7])
+        alone = posenc.attention(q[1], k[1, :7], v[1, :7], encoding=f)
+        self.assertTrue((found[1] == alone).all())
+
+    def test_options_stand_before_the_layer(self):
+        q, k = self.floats(5, 4, 128), self.floats(5, 2, 128)
+        file = MODELS / "llama-2-7b.json"
+        turned = posenc.rope(q, range(5), file), posenc.rope(k, range(5), file)
+        for options, same in (({"causal": False}, {}), ({"behind": 2}, {"causal": True, "behind": 2}), ({"factor": 3.0}, {"causal": True, "factor": 3.0})):
+            self.assertTrue((posenc.attention(q, k, k, encoding=file, **options) == posenc.attend(*turned, k, **same)).all())
+        with_sinks = posenc.attention(self.floats(5, 4, 64), self.floats(5, 2, 64), self.floats(5, 2, 64),
+                                      encoding=MODELS / "gpt-oss-20b.json", sinks=[0, 1, 2, 3])
+        self.assertEqual(with_sinks.shape, (5, 4, 64))
+
+    def test_errors(self):
+        q, k = self.floats(2, 5, 4, 64), self.floats(2, 5, 2, 64)
+        f = posenc.frequencies(rotary_dim=64, base=100)
+        cache = posenc.Cache("f32", 1, 5, 2, 64)
+        for sentence, wrong in {
+            "attention: sinks must be given for this layer, which has a learned sink": lambda: posenc.attention(q, k, k, encoding=MODELS / "gpt-oss-20b.json"),
+            "attention: bias must be given for this layer, which has a bias by distance": lambda: posenc.attention(q, k, k, encoding=MODELS / "t5-small.json"),
+            "attention: layer must not be given with Frequencies": lambda: posenc.attention(q, k, k, encoding=f, layer=1),
+            "attention: layout must not be given without an encoding that rotates, got .halves.": lambda: posenc.attention(q, k, k, layout="halves"),
+            "attention: keys must be an array of NumPy, .*, got posenc.Cache": lambda: posenc.attention(q, cache, cache, encoding=f),
+            r"attention: query_positions must be \[5\] or \[2, 5\], got int64 \[3, 5\]": lambda: posenc.attention(
+                q, k, k, encoding=f, query_positions=numpy.zeros((3, 5), int)),
+            r"rope: positions must be \[5\] or \[1, 5\], got int64 \[2, 5\]": lambda: posenc.rope(q[0], numpy.zeros((2, 5), int), f),
+            "rope: there must be one row for each of 5 tokens": lambda: posenc.rope(q, [1, 2], f),
+            "rope: positions must be integers or floats": lambda: posenc.rope(q, ["1"], f),
+            "rope: the file must be a path, or a dict, got int": lambda: posenc.rope(q, range(5), 5),
+            "rope: x must be an array of NumPy": lambda: posenc.rope([[1]], range(5), f),
+            "rope: out must have the shape": lambda: posenc.rope(q, range(5), f, out=q[0].copy()),
+            "alibi_slopes: heads must be an integer in": lambda: posenc.alibi_slopes(0),
+            "alibi: max_bias must be finite and positive, got 0": lambda: posenc.alibi_slopes(4, 0),
+            r"slopes must be \[4\] of real numbers, got float64 \[32\]": lambda: posenc.attention(q, k, k, encoding=MODELS / "mpt-7b.json"),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+
+
 class Page(unittest.TestCase):
     """The example of examples/README.md is the layer of the model, as its config.json says in its own words."""
 
@@ -1222,11 +1388,10 @@ class Page(unittest.TestCase):
                 ("gemma-2-27b.json", 144, lambda q, k: q - k < 4096, 50, False),
                 ("llama-4-scout.json", 128, lambda q, k: q // 8192 == k // 8192, None, False),
                 ("modernbert-base.json", 64, None, None, True)):
-            with self.subTest(model), unittest.mock.patch.object(posenc, "attend", wraps=posenc.attend) as attend:
+            with self.subTest(model):
                 made = {}
-                attend.side_effect = lambda *given, **named: made.setdefault("outputs", self.attend(*given, **named))
                 exec(program.replace("config.json", str(MODELS / model)), made)
-                k = made["k"].astype(float)
+                k, v = made["k"].astype(float), made["v"].astype(float)
                 turned = numpy.ones((3, 8, k.shape[2]))
                 numpy.testing.assert_allclose(k, rotated(turned, made["f"].inv_freq, at, made["f"].layout, 0), 0, 2e-7)
                 scores = numpy.einsum("qhd,khd->hqk", k, k) / per_score ** 0.5
@@ -1234,10 +1399,9 @@ class Page(unittest.TestCase):
                     scores = cap * numpy.tanh(scores / cap)
                 seen = [[(later or p <= q) and (near is None or near(q, p)) for p in at] for q in at]
                 weights = numpy.where(seen, numpy.exp(scores - scores.max(-1, keepdims=True)), 0)
-                wanted = numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), k)
-                numpy.testing.assert_allclose(made["outputs"], wanted, 0, 5e-6)
-
-    attend = staticmethod(posenc.attend)
+                wanted = numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), v)
+                numpy.testing.assert_allclose(made["outputs"], wanted, 0, 1e-5)
+                self.assertTrue((made["same"] == made["outputs"]).all())
 
 
 class Threads(unittest.TestCase):

@@ -1,12 +1,17 @@
-"""posenc from Python: rows of cosines and sines, the rotation of NumPy arrays where they lie, and
-caches in the formats that engines store.
+"""posenc from Python: rotary embedding and attention on arrays, and for engines the rotation of
+arrays where they lie, and caches in the formats that engines store.
 
 One file, to be copied. It calls the C API (posenc/posenc.h) of a library that posenc_add_kernels
 makes; `cmake --workflow --preset python` builds one in a checkout. The library is looked for in the
 environment variable POSENC_LIBRARY, then beside this file, then in that build.
 
     import numpy, posenc
-    f = posenc.frequencies("config.json", layer=0)             # or GGUF
+    rotated = posenc.rope(q, positions, "config.json", layer=0)        # GGUF, or config.to_dict()
+    outputs = posenc.attention(q, k, v, encoding="config.json", layer=0)   # rotates, and attends
+
+An engine makes frequencies once, rows once a step, and writes into its buffers:
+
+    f = posenc.frequencies("config.json", layer=0)
     f = posenc.frequencies(rotary_dim=128, base=500000)        # or any rule by its name:
     f = posenc.frequencies(rule="yarn", rotary_dim=64, base=150000, factor=32, original_length=4096)
     rows = f.rows([0, 7, 1_000_000])                           # [tokens, 2, pairs], cosines first
@@ -38,9 +43,10 @@ import threading
 
 import numpy
 
-__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "attend", "format_bytes", "frequencies",
-           "hadamard", "instruction_set", "page_bounds", "profile", "read_cache", "ring_slots", "rotate", "version",
-           "write_step"]
+__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "alibi_slopes", "attend", "attention",
+           "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
+           "ring_slots", "rope", "rotate", "version", "write_step"]
+__version__ = "0.1.0"
 
 
 class Error(ValueError):
@@ -82,7 +88,9 @@ _barrier = ctypes.CFUNCTYPE(None, _pointer)
 _NO_BARRIER = _barrier()
 _Parameter = _struct("name name, d number, list list, n count", name=ctypes.c_char_p, list=ctypes.POINTER(_double))
 _Layer = _struct("i layout, n first_dim rotary_dim head_dim behind ahead chunk, d factor cap, "
-                 "i sinks depends_on_length both_ways key_bias_is_separable")
+                 "i sinks depends_on_length both_ways key_bias_is_separable, "
+                 "d temperature_scale temperature_length temperature_offset, n alibi_heads, d alibi_max_bias alibi_factor, "
+                 "i learned_bias")
 _Heads = _struct("p data, i format, z page_stride token_stride head_stride, p slots, n pages page_tokens, p scales, "
                  "z scales_page_stride scales_token_stride scales_head_stride, d scale inverse")
 _Rows = _struct("p cos_sin, n tokens batches rows pairs, p maker")
@@ -136,6 +144,7 @@ def _load():
             c.posenc1_frequencies_of_numbers.argtypes = [_pointer, _size, _double, _pointer]
             c.posenc1_frequencies_of_rule.argtypes = [_pointer, ctypes.c_char_p, _pointer, _size, _pointer]
             c.posenc1_frequencies_of_model.argtypes = [ctypes.c_char_p, _size, _size, _pointer, _pointer]
+            c.posenc1_alibi_slopes.argtypes = [_size, _double, _double, _pointer]
             c.posenc1_row_maker_create.argtypes = [_pointer, ctypes.c_int64, _pointer]
             for name in ("posenc1_write_rows", "posenc1_write_fractional_rows"):
                 getattr(c, name).argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
@@ -169,6 +178,7 @@ def _call(name, *arguments):
 
 
 def version():
+    """The library's version, as in "0.1.0"; __version__ is this file's."""
     return _library().posenc1_version().decode()
 
 
@@ -410,8 +420,9 @@ class Frequencies:
     axis_of_pair, the axis that each pair rotates by, None where there is one axis.
 
     Frequencies of a model's layer also say the rest of the layer, which attend takes:
-    attend(..., behind=f.window, ahead=f.ahead, chunk=f.chunk, cap=f.cap, factor=f.softmax_factor),
-    with query_positions and key_positions as rows have them. None is no limit, a cap of 0 no cap.
+    attend(..., behind=f.window, ahead=f.ahead, chunk=f.chunk, cap=f.cap, factor=f.softmax_factor,
+    temperature=f.temperature), with query_positions and key_positions as rows have them. None is no
+    limit, a cap of 0 no cap. attention does all this, and has what layers say that do not rotate.
     both_ways names the tokens that see each other all the same: image; image_within_window, where
     the window still hides the keys behind it; prefix. key_bias_is_separable says whether keys can be
     stored without their bias, which attend's key_bias adds (None: not known)."""
@@ -431,7 +442,7 @@ class Frequencies:
         self._layout, self._first_dim = "halves", 0
         self._window = self._ahead = self._chunk = self._both_ways = None
         self._cap, self._sinks, self._key_bias_is_separable = 0.0, False, None
-        self._head_dim, self._softmax_factor = 2 * pairs, 1.0
+        self._head_dim, self._softmax_factor, self._layer = 2 * pairs, 1.0, layer
         if layer is not None:
             self._layout = "interleaved" if layer.layout == _LAYOUTS["interleaved"] else "halves"
             self._first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
@@ -449,6 +460,7 @@ class Frequencies:
         "attention_factor", "axes", "layout", "first_dim", "head_dim", "softmax_factor"))
     window, ahead, chunk, cap, sinks, both_ways, key_bias_is_separable = map(_fixed, (
         "window", "ahead", "chunk", "cap", "sinks", "both_ways", "key_bias_is_separable"))
+    temperature = property(lambda self: _temperature_of(self._layer))
 
     def __del__(self):
         for maker in getattr(self, "_makers", {}).values():
@@ -520,8 +532,37 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
                 attention_factor=None, **parameters):
     """Frequencies of a layer (0, unless given) of a model's config.json or GGUF file, or of a dict as
     config.to_dict() gives it, for sequences of `length` tokens (1), None if the layer does not
-    rotate; or of a rule by its name and parameters (errors list both; geometric, if none is named),
-    which changes the frequencies `of`; or given ones, with an attention factor (1)."""
+    rotate; or of a rule by its name and parameters, geometric if none is named; or given ones,
+    inv_freq [pairs] in radians per position, with an attention factor (1).
+
+    Lengths are in tokens. [] marks parameters that may be left out. A rule of the first group changes
+    the frequencies `of`; without `of` it changes geometric ones, whose rotary_dim and base are then
+    given too. posenc/frequency/ has formulas and sources.
+
+        linear               factor
+        ntk                  factor
+        dynamic_ntk          factor trained_length length
+        mixed_ntk            factor [b]
+        ntk_by_parts         factor original_length [alpha beta]
+        yarn_by_rotations    factor original_length [alpha beta]
+        yarn                 factor original_length [beta_fast beta_slow truncate mscale
+                             mscale_all_dim attention_factor extrapolation]
+        llama3               factor low_freq_factor high_freq_factor original_length
+        longrope             short_factor (list) long_factor (list) original_length length
+                             [factor attention_factor]
+        divided_by_factors   factors (list)
+        truncated            p
+        p_rope               p                            the same by its other name
+        resonance
+        raised_cosine_clip   n
+        fope_floor           trained_length
+
+        geometric            rotary_dim base
+        geometric_inclusive  rotary_dim base
+        proportional         head_dim base p [factor]
+        part_ntk             rotary_dim base factor original_length [ntk extrapolation]
+        pixel                rotary_dim [max_freq]
+        axial                dims (list) base (or a list, one per axis)"""
     where, handle = "frequencies", _pointer()
     if file is None and inv_freq is None:  # two names that rules have, too
         for name, value in (("length", length), ("attention_factor", attention_factor)):
@@ -536,8 +577,7 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
         if value is not None and needed is None:
             raise Error(f"posenc: {where}: {name} must not be given here, got {_shown(value)}")
     if file is not None:
-        return _of_model(where, file, _count(where, "layer", 0 if layer is None else layer),
-                         _count(where, "length", 1 if length is None else length))
+        return _of_model(where, file, layer, length)[0]
     if inv_freq is not None:
         given = _numbers(where, "inv_freq", inv_freq, ("pairs",))
         _call("posenc1_frequencies_of_numbers", given.ctypes.data, given.size,
@@ -563,6 +603,9 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
 
 
 def _of_model(where, file, layer, length):
+    """The frequencies, None if the layer does not rotate, and what else the layer says."""
+    layer = _count(where, "layer", 0 if layer is None else layer)
+    length = _count(where, "length", 1 if length is None else length)
     if isinstance(file, collections.abc.Mapping):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "the dict"  # as errors call it
@@ -579,7 +622,29 @@ def _of_model(where, file, layer, length):
         raise Error(f"posenc: {where}: the file's name must have no null character, got {path!r}")
     described, handle = _Layer(), _pointer()
     _call("posenc1_frequencies_of_model", path, layer, length, ctypes.byref(described), ctypes.byref(handle))
-    return Frequencies(handle, described) if handle else None
+    return Frequencies(handle, described) if handle else None, described
+
+
+def _temperature_of(layer):
+    """The temperature of queries, as attend takes it, or None."""
+    if layer is None or not layer.temperature_scale:
+        return None
+    return {"rule": "by_position", "scale": layer.temperature_scale, "length": layer.temperature_length,
+            "offset": layer.temperature_offset}
+
+
+def alibi_slopes(heads, max_bias=8.0):
+    """ALiBi's slopes, float64 [heads], per token of distance, for attend and attention. max_bias: minus
+    log2 of the last slope of a power of two of heads, MPT's alibi_bias_max."""
+    where = "alibi_slopes"
+    return _slopes(where, _count(where, "heads", heads, 1, 65537), _real(where, "max_bias", max_bias), 1)
+
+
+def _slopes(where, heads, max_bias, factor):
+    slopes = numpy.empty(heads)
+    if _library().posenc1_alibi_slopes(heads, max_bias, factor, _data(slopes)) != 0:
+        raise _last_error(where)
+    return slopes
 
 
 # ---- Heads, and their rotation
@@ -813,6 +878,60 @@ def rotate(array, rows, *, layout="halves", first_dim=_NONE, out=None, type=None
                       _called=("rotate", "array"))
     _run("rotate", rows, (("array", heads, True),), run=0 not in heads._shape)
     return array if out is None else out
+
+
+def _rotation(where, config, layer, length, *positions):
+    """The frequencies, or None, and what else a layer says, or None."""
+    if isinstance(config, Frequencies):
+        for name, value in ("layer", layer), ("length", length):
+            if value is not None:
+                raise Error(f"posenc: {where}: {name} must not be given with Frequencies, which are of one, got {_shown(value)}")
+        return config, config._layer
+    if length is None:
+        length = max([1, *(int(at.max()) + 1 for at in positions if at.size and at.dtype.kind in "iuf" and numpy.isfinite(at).all())])
+    return _of_model(where, config, layer, length)
+
+
+def _rotated(where, name, x, at_name, at, f, layout, type, out=None):
+    """A copy of x, or out, rotated; x [..., tokens, heads, head_dim], at [tokens], [batches, tokens] or [axes, tokens]."""
+    heads = _Heads()
+    batches, tokens, *_ = shape = _heads(heads, where, name, x, type, out)
+    out = numpy.empty_like(x) if out is None else out
+    if f.axes == 1 and at.ndim == 2:
+        if at.shape != (batches, tokens):
+            raise Error(f"posenc: {where}: {at_name} must be [{tokens}] or [{batches}, {tokens}], got {_type_of(at)}")
+        at = at.ravel()
+    one = StepHeads(x, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim, out=out, _called=(where, name))
+    _run(where, f._rows(where, at_name, at, _REALS[2 if heads.format == 2 else 1], 0), ((name, one, True),), run=0 not in shape)
+    return out
+
+
+def rope(x, positions, config, *, layer=None, length=None, layout=None, type=None, out=None):
+    """Rotary embedding: queries or keys x, [..., tokens, heads, head_dim] of 3 or 4 axes, rotated by
+    their positions, as a new array of the type of x, or in `out`.
+
+    positions: [tokens], or [batches, tokens]; of frequencies on several axes [axes, tokens] (time, row,
+    column), or [tokens] of text. Integers of any size and sign, or floats.
+    config: a model's config.json or GGUF file, by its path; a dict, as config.to_dict() gives it; or
+    Frequencies of any rule, which posenc.frequencies lists. layer (0): of the model; one that does not
+    rotate leaves x as it is. length: of the sequence, in tokens, which LongRoPE and dynamic NTK ask (the
+    last position + 1). layout: of the pairs, halves or interleaved, if not as config has it (a rule:
+    halves). Frequencies are faster than a file, which is read at each call.
+
+    Numbers are float16, float32 or float64, or bfloat16 in uint16 with type="bf16". Angles are exact
+    at any position: an error is below 1e-6 of a number in float32, once rounded in 16 bits."""
+    where = "rope"
+    at = _array(where, "positions", positions)
+    f, _ = _rotation(where, config, layer, length, at)
+    if f is not None:
+        return _rotated(where, "x", x, "positions", at, f, layout, type, out)
+    shape = _heads(_Heads(), where, "x", x, type, out)
+    if out is not None and (_heads(_Heads(), where, "out", out, type, x) != shape or out.dtype != x.dtype):
+        raise Error(f"posenc: {where}: out must be {x.dtype} {list(x.shape)}, got {_type_of(out)}")
+    out = numpy.empty_like(x) if out is None else out
+    _require_writeable(where, out)
+    out[...] = x
+    return out
 
 
 def write_step(rows=None, *, queries=None, keys=None, values=None):
@@ -1186,6 +1305,72 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     found = [outputs, *(x[0, :, 0] if lead == 2 and name != "log_sum_exp" else x[cut[:1] if name != "log_sum_exp" else cut]
                         for name, x in records.items())]
     return tuple(found) if records else outputs
+
+
+def _asked(where, layer, options):
+    """The arguments of attend that a layer names, and options, which stand before them."""
+    for name, needed, what in (("sinks", layer.sinks, "a learned sink logit for each head"),
+                               ("bias", layer.learned_bias, "a bias by distance among its weights")):
+        if needed and options.get(name) is None:
+            raise Error(f"posenc: {where}: {name} must be given for this layer, which has {what}, got None")
+    asked = {"behind": layer.behind, "ahead": 0 if layer.ahead == _ALL_AHEAD else layer.ahead + 1, "chunk": layer.chunk,
+             "cap": layer.cap, "factor": layer.factor, "temperature": _temperature_of(layer)}
+    if "causal" in options:
+        del asked["ahead"]
+    if layer.alibi_heads:
+        asked["slopes"] = _slopes(where, layer.alibi_heads, layer.alibi_max_bias, layer.alibi_factor)
+    return {**asked, **options}
+
+
+def attention(queries, keys, values, *, encoding=None, layer=None, length=None, layout=None, query_positions=None,
+              key_positions=None, type=None, **options):
+    """Attention as a layer does it, on arrays that are not rotated yet; none of them changes.
+
+    queries: [batches, queries, heads, head_dim]; the axis of batches may be missing. keys, values:
+    [batches, tokens, kv_heads, dim] likewise. Outputs: [batches, queries, heads, dim of values], float32
+    (float64 if queries are float64).
+
+    encoding: of the positions, one of
+        None, "nope"         none
+        "alibi"              ALiBi's biases of scores; others' slopes are attend's `slopes`
+        Frequencies          rotary embedding by any rule: posenc.frequencies lists them
+        a path, or a dict    all that a layer (`layer`, 0) of this config.json or GGUF file, or of this
+                             config.to_dict(), does by position: rotation, ALiBi, window, chunk, cap,
+                             temperature, factor, and whether queries see later keys. What the model's
+                             weights say must be given: sinks, and T5's biases as `bias`. Norms of heads,
+                             index heads and what sees both ways in images are not of it.
+    query_positions, key_positions: [batches, tokens] or [tokens], or [axes, tokens] of frequencies on
+    several axes, where queries see keys by their order. By default tokens count from 0, and queries
+    are the last tokens. length: as of rope. layout: of the pairs, if not as the encoding has it.
+
+    options: all that attend takes, such as causal (off, unless the encoding is a model's), behind,
+    mask, bias, slopes, temperature, tau, cap, sinks, weights=True, threads; they stand before what the
+    encoding says."""
+    where = "attention"
+    arrays = {"queries": queries, "keys": keys, "values": values}
+    (_, count, heads, _), (_, tokens, *_), _ = (
+        _heads(_Heads(), where, name, x, type if name == "queries" or _is_uint16(x) else None, *arrays.values())
+        for name, x in arrays.items())
+    if isinstance(encoding, str) and encoding in ("nope", "alibi"):
+        options = {"slopes": alibi_slopes(heads), **options} if encoding == "alibi" else options
+        encoding = None
+    positions = {"query_positions": query_positions, "key_positions": key_positions}
+    if encoding is not None:
+        ends = tokens if options.get("lengths") is None else _int64s(where, "lengths", options["lengths"], "sequences")[:, None]
+        defaults = {"query_positions": numpy.arange(count) - count + ends, "key_positions": numpy.arange(tokens)}
+        at = {name: defaults[name] if given is None else _array(where, name, given) for name, given in positions.items()}
+        f, of_layer = _rotation(where, encoding, layer, length, *at.values())
+        if of_layer is not None:
+            options = _asked(where, of_layer, options)
+        if f is not None:
+            queries, keys = (_rotated(where, name, x, at_name, at[at_name], f, layout, type if _is_uint16(x) else None)
+                             for name, x, at_name in (("queries", queries, "query_positions"), ("keys", keys, "key_positions")))
+            positions = {name: None if f.axes > 1 and at[name].ndim > 1 else given for name, given in positions.items()}
+    else:
+        for name, value in ("layer", layer), ("length", length), ("layout", layout):
+            if value is not None:
+                raise Error(f"posenc: {where}: {name} must not be given without an encoding that rotates, got {_shown(value)}")
+    return attend(queries, keys, values, type=type, **positions, **options)
 
 
 def _attend(attentions, threads, kept):
