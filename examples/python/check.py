@@ -1189,6 +1189,175 @@ class Arguments(unittest.TestCase):
             posenc.attend(moved(q), k, v)
 
 
+class Exported:
+    """Memory of an array of NumPy as another library exports it, by DLPack 1."""
+
+    def __init__(self, array, code=2, device=1, read_only=False, dtype_bits=None):
+        shape, strides = (((ctypes.c_int64 * array.ndim)(*numbers)) for numbers in (
+            array.shape, [stride // array.itemsize for stride in array.strides]))
+        first = array.ctypes.data
+        tensor = posenc._DLTensor(first - 24, device, 0, array.ndim, code, dtype_bits or 8 * array.itemsize, 1, shape, strides, 24)
+        self.kept = array, shape, strides, ctypes.create_string_buffer(bytes(24) + bytes(ctypes.c_uint64(read_only)) + bytes(tensor))
+        self.device = device
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self, max_version=None):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self.kept[-1]), b"dltensor_versioned", None)
+
+
+class Interface:  # what __array_interface__ says, and no more
+    def __init__(self, array):
+        self.__array_interface__, self.kept = array.__array_interface__, array
+
+
+class Arrays(unittest.TestCase):
+    """Arrays of other libraries are read and written where they lie."""
+
+    def setUp(self):
+        made = numpy.random.default_rng(17).standard_normal
+        self.x, self.k = (made(shape).astype(numpy.float32) for shape in ((6, 4, 32), (9, 2, 32)))
+        self.f = posenc.frequencies(rotary_dim=32, base=100)
+        self.rows = self.f.rows(range(6))
+        self.turned = posenc.rope(self.x, range(6), self.f)
+
+    def test_are_written_where_they_lie(self):
+        for export in Exported, Interface:
+            for view in (lambda a: a, lambda a: a[::-1], lambda a: a.transpose(1, 0, 2).copy().transpose(1, 0, 2)):
+                array = self.x.copy()
+                there = view(array)
+                wanted, given = posenc.rope(there, range(6), self.f), export(there)
+                self.assertIs(posenc.rotate(given, self.rows), given)
+                self.assertTrue((there == wanted).all())
+            out = numpy.empty_like(self.x)
+            posenc.rotate(export(self.x), export(self.rows), out=export(out))
+            self.assertTrue((out == self.turned).all())
+            posenc.write_step(self.rows, keys=posenc.StepHeads(export(self.x), out=export(out := numpy.empty_like(self.x)), weight=export(numpy.ones(32)), eps=1e-6))
+            self.assertTrue((out == posenc.rotate(self.x.copy(), self.rows, eps=1e-6)).all())
+            once = self.x.copy()
+            posenc.hadamard(export(once))
+            self.assertTrue((once == posenc.hadamard(self.x.copy())).all())
+            memory = numpy.zeros((1, 6 * 4 * 128), numpy.uint8)
+            of_bytes = Exported(memory, code=1) if export is Exported else export(memory)
+            posenc.write_step(values=posenc.StepHeads(self.x, cache=posenc.Cache("f32", 1, 6, 4, 32, memory=of_bytes)))
+            self.assertTrue((memory.view(numpy.float32) == self.x.reshape(1, -1)).all())
+
+    def test_are_attended_to(self):
+        wanted = posenc.attend(self.x, self.k, self.k, sinks=[0, 1, 2, 3])
+        for export in Exported, Interface:
+            out = numpy.empty_like(self.x)
+            given = export(out)
+            found = posenc.attend(export(self.x), export(self.k), export(self.k), sinks=export(numpy.arange(4.0)), out=given)
+            self.assertIs(found, given)
+            self.assertTrue((out == wanted).all())
+            found = posenc.attention(export(self.x), export(self.k), export(self.k), encoding=self.f)
+            self.assertTrue((found == posenc.attention(self.x, self.k, self.k, encoding=self.f)).all())
+            self.assertTrue((posenc.page_bounds(export(self.k), 4) == posenc.page_bounds(self.k, 4)).all())
+        self.assertTrue((posenc.attend(self.x, self.k, self.k, mask=Exported(numpy.ones(9, bool), code=6), slots=Exported(numpy.arange(9), code=0))
+                         == posenc.attend(self.x, self.k, self.k)).all())
+
+    def test_of_bfloat16_need_no_type(self):
+        def cut(x):
+            return (x.view(numpy.uint32) >> 16).astype(numpy.uint16)
+
+        exported = lambda words: Exported(words, code=4)
+        x, k, out = cut(self.x), cut(self.k), numpy.empty((6, 4, 32), numpy.uint16)
+        wanted = posenc.rope(x, range(6), self.f, type="bf16")
+        posenc.rope(exported(x), range(6), self.f, out=exported(out))
+        self.assertTrue((out == wanted).all())
+        self.assertTrue((posenc.attend(exported(x), exported(k), exported(k)) == posenc.attend(x, k, k, type="bf16")).all())
+        self.assertTrue((posenc.attend(self.x, k, k, type="bf16") == posenc.attend(self.x, exported(k), exported(k))).all())
+        self.assertTrue((posenc.attend(x, k, k, type="bf16", out=out) == posenc.attend(exported(x), k, k, type="bf16", out=out.copy())).all())
+        with self.assertRaisesRegex(posenc.Error, "keys must be .* uint16 with type='bf16', got uint16 and type=None"):
+            posenc.attend(exported(x), k, k)
+        bits = numpy.uint16([0x3f80, 0x4000] * 16)  # 1 and 2, a weight of a norm
+        self.assertTrue((posenc.rotate(self.x.copy(), self.rows, eps=1, weight=exported(bits))
+                         == posenc.rotate(self.x.copy(), self.rows, eps=1, weight=[1, 2] * 16)).all())
+        found = posenc.attend(self.x, self.k, self.k, bias=exported(cut(numpy.ones((6, 9), numpy.float32))), sinks=exported(bits[:4]))
+        self.assertTrue((found == posenc.attend(self.x, self.k, self.k, bias=numpy.ones((6, 9)), sinks=[1, 2, 1, 2])).all())
+
+    @unittest.skipUnless(importlib.util.find_spec("ml_dtypes"), "ml_dtypes is not installed")
+    def test_of_ml_dtypes(self):
+        import ml_dtypes
+        x = self.x.astype(ml_dtypes.bfloat16)
+        found = posenc.rope(x, range(6), self.f)
+        self.assertEqual(found.dtype, ml_dtypes.bfloat16)
+        self.assertTrue((found.view(numpy.uint16) == posenc.rope(x.view(numpy.uint16), range(6), self.f, type="bf16")).all())
+        posenc.rotate(x, self.rows)
+        self.assertTrue((x == found).all())
+
+    def test_must_have_memory_of_the_cpu_and_their_numbers(self):
+        class Fails(Exported):
+            def __dlpack__(self, **_):
+                raise BufferError("it is locked")
+
+        class Old(Exported):  # it does not say whether memory is only read, and NumPy takes it so
+            def __dlpack__(self):
+                return self.kept[0].__dlpack__()
+
+        x = self.x.copy()
+        for sentence, wrong in {
+            "array must be an array of NumPy, or one in memory of the CPU that DLPack exports, got .*Exported on a device of type 2$":
+                lambda: posenc.rotate(Exported(x, device=2), self.rows),
+            "got .*Fails: it is locked$": lambda: posenc.rotate(Fails(x), self.rows),
+            "got .*Exported of numbers of 8 bits that NumPy does not have": lambda: posenc.rotate(Exported(x, dtype_bits=8), self.rows),
+            "got .*Exported of numbers of 32 bits that NumPy does not have": lambda: posenc.rotate(Exported(x, code=3), self.rows),
+            "what is written must be writeable": lambda: posenc.rotate(Exported(x, read_only=True), self.rows),
+            "written must be writeable": lambda: posenc.rotate(Old(x), self.rows),
+            "out must be a writeable array": lambda: posenc.attend(self.x, self.k, self.k, out=Old(x)),
+            "x must be float16, float32 or float64": lambda: posenc.rope(Exported(x, code=0), range(6), self.f),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+        self.assertTrue((x == self.x).all())
+        self.assertTrue((posenc.rope(Old(x), range(6), self.f) == self.turned).all())
+
+    def test_keep_their_memory_and_free_it(self):
+        class Once:
+            def __dlpack__(self):
+                return self.capsules.pop()
+
+        x, given = self.k[..., 0].copy(), Once()
+        given.capsules, there = [x.__dlpack__()], weakref.ref(x)
+        cells = posenc.Cells(given)
+        del x
+        self.assertTrue(there() is not None and (cells.array == self.k[..., 0]).all())
+        del cells
+        self.assertIsNone(there())
+
+    @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
+    def test_are_tensors(self):
+        for dtype, bound in ((torch.float32, 2e-6), (torch.float64, 2e-6), (torch.float16, 4e-3), (torch.bfloat16, 3e-2)):
+            with self.subTest(dtype):
+                whole = torch.from_numpy(self.x).to(dtype).repeat(1, 2, 1)
+                x, k = whole[:, 2:6], torch.from_numpy(self.k).to(dtype)
+                before = whole.clone()
+                found = posenc.rope(x, torch.arange(6), self.f)
+                self.assertIsInstance(found, torch.Tensor)
+                self.assertEqual((found.dtype, found.shape), (dtype, x.shape))
+                wanted = rotated(x.double().numpy(), self.f.inv_freq, range(6), "halves", 0)
+                numpy.testing.assert_allclose(found.double().numpy(), wanted, 0, bound)
+                self.assertTrue(torch.equal(whole, before))
+                rows = torch.from_numpy(self.f.rows(range(6), numpy.float64 if dtype == torch.float64 else numpy.float32))
+                self.assertIs(posenc.rotate(x, rows), x)
+                self.assertTrue(torch.equal(x, found) and torch.equal(whole[:, :2], before[:, :2]))
+                mask = torch.ones(6, 9, dtype=torch.bool).tril(3)
+                outputs, weights = posenc.attend(x, k, k, mask=mask, weights=True)
+                again = posenc.attend(x.double().numpy(), k.double().numpy(), k.double().numpy(), causal=True)
+                self.assertEqual(outputs.dtype, torch.float64 if dtype == torch.float64 else torch.float32)
+                numpy.testing.assert_allclose(outputs.numpy(), again, 0, 2e-6)
+                self.assertEqual(tuple(weights.shape), (4, 6, 9))
+                out = torch.empty_like(x)
+                self.assertIs(posenc.attention(x, k, k, encoding=self.f, causal=True, out=out), out)
+                numpy.testing.assert_allclose(out.double().numpy(), posenc.attention(x, k, k, encoding=self.f, causal=True).double().numpy(), 0, bound)
+        for call in (lambda x: posenc.rope(x, range(6), self.f), lambda x: posenc.attend(x, self.k, self.k)):
+            with self.assertRaisesRegex(posenc.Error, "(x|queries) must be .*, got torch.Tensor: .*gradient"):
+                call(torch.from_numpy(self.x).requires_grad_())
+
+
 class Layers(unittest.TestCase):
     def test_say_what_attention_takes(self):
         made = numpy.random.default_rng(4).standard_normal

@@ -9,6 +9,10 @@ environment variable POSENC_LIBRARY, then beside this file, then in that build.
     rotated = posenc.rope(q, positions, "config.json", layer=0)        # GGUF, or config.to_dict()
     outputs = posenc.attention(q, k, v, encoding="config.json", layer=0)   # rotates, and attends
 
+Arrays are NumPy's, or any that DLPack or __array_interface__ export in memory of the CPU, such as
+tensors of PyTorch, of float16, float32, float64 or bfloat16: none is copied, and what is written is
+written where it lies. Outputs are tensors of PyTorch where queries are, and else NumPy's.
+
 An engine makes frequencies once, rows once a step, and writes into its buffers:
 
     f = posenc.frequencies("config.json", layer=0)
@@ -38,6 +42,7 @@ import operator
 import os
 import pathlib
 import re
+import sys
 import tempfile
 import threading
 
@@ -190,6 +195,85 @@ def instruction_set():
     return name.decode()
 
 
+# ---- Arrays of others: views of their memory. What has no such memory is refused by its name.
+
+class _Bfloat16(numpy.ndarray):
+    """uint16 that are bfloat16, of an array that says so: type="bf16" need not."""
+
+
+_DLTensor = _struct("p data, w device device_id axes, b code bits, h lanes, l shape strides, q offset", w=ctypes.c_int32,
+                    b=ctypes.c_uint8, h=ctypes.c_uint16, l=ctypes.POINTER(ctypes.c_int64), q=ctypes.c_uint64)
+_OF_CPU, _CODES, _OF_BFLOAT16 = (1, 3), {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}, (4, 16)
+
+
+def _viewed(where, name, value):
+    """As NumPy: what exports its memory by DLPack (PyTorch, JAX) or __array_interface__; else the value as it is."""
+    if value.__class__ is numpy.ndarray and value.dtype.kind != "V":
+        return value
+    if isinstance(value, numpy.ndarray):
+        return value.view(_UINT16).view(_Bfloat16) if value.dtype.name == "bfloat16" else value  # ml_dtypes has it
+    if hasattr(value, "__dlpack__"):
+        return _of_dlpack(where, name, value)
+    return numpy.asarray(value) if hasattr(value, "__array_interface__") and not isinstance(value, numpy.generic) else value
+
+
+def _of_dlpack(where, name, value):
+    def refuse(why):
+        raise Error(f"posenc: {where}: {name} must be an array of NumPy, or one in memory of the CPU that DLPack exports, got "
+                    f"{_type_of(value)}{why}") from None
+
+    device = value.__dlpack_device__()[0] if hasattr(value, "__dlpack_device__") else _OF_CPU[0]
+    if int(device) not in _OF_CPU:
+        refuse(f" on a device of type {int(device)}")
+    try:
+        try:
+            capsule = value.__dlpack__(max_version=(1, 0))
+        except TypeError:
+            capsule = value.__dlpack__()
+    except Exception as error:  # of any library
+        refuse(f": {error}")
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of.restype, pointer_of.argtypes = _pointer, [ctypes.py_object, ctypes.c_char_p]
+    kind = name_of(capsule)
+    versioned = kind == b"dltensor_versioned"
+    address = pointer_of(capsule, kind)
+    # struct DLManagedTensor begins with the tensor; of DLManagedTensorVersioned, flags and the tensor are at 24 and 32.
+    tensor = _DLTensor.from_address(address + (32 if versioned else 0))
+    # Before version 1 nothing says that memory is only read; PyTorch's is not, JAX's is.
+    read_only = ctypes.c_uint64.from_address(address + 24).value & 1 if versioned else type(value).__module__.split(".")[0] != "torch"
+    of_bfloat16 = (tensor.code, tensor.bits) == _OF_BFLOAT16
+    try:
+        dtype = _UINT16 if of_bfloat16 else numpy.dtype(f"{_CODES[tensor.code]}{tensor.bits / 8:g}")
+    except (KeyError, TypeError):
+        refuse(f" of numbers of {tensor.bits} bits that NumPy does not have")
+    shape = tuple(tensor.shape[:tensor.axes])
+    if 0 in shape:
+        made = numpy.empty(shape, dtype)
+    else:
+        strides = tuple(stride * dtype.itemsize for stride in tensor.strides[:tensor.axes]) if tensor.strides else None
+        ends = [(n - 1) * stride for n, stride in zip(shape, strides)] if strides else [int(numpy.prod(shape, dtype=object) - 1) * dtype.itemsize]
+        first = sum(end for end in ends if end < 0)
+        memory = (ctypes.c_char * (sum(map(abs, ends)) + dtype.itemsize)).from_address(tensor.data + tensor.offset + first)
+        memory.capsule = capsule  # which keeps the memory
+        made = numpy.ndarray(shape, dtype, memory, -first, strides)
+    made.flags.writeable = not read_only
+    return made.view(_Bfloat16) if of_bfloat16 else made
+
+
+def _as_tensor(of, array):
+    """A tensor of PyTorch over an array, where `of` is one; else the array."""
+    torch = sys.modules.get("torch")
+    return torch.from_numpy(array) if torch is not None and isinstance(of, torch.Tensor) else array
+
+
+def _empty_like(of, viewed):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(of, torch.Tensor):
+        return torch.empty_like(of)
+    return numpy.empty_like(of if isinstance(of, numpy.ndarray) else viewed)
+
+
 # ---- Arguments. What NumPy or ctypes would turn into something else is refused by its name; to C, a
 # size of 0 stands for a default.
 
@@ -304,11 +388,15 @@ def _has_bool(values):
 
 
 def _array(where, name, values):
-    """As NumPy has it, but that bools among numbers are none."""
-    if values.__class__ is numpy.ndarray:
+    """As NumPy has it, but that bools among numbers are none; bfloat16 as float32."""
+    if values.__class__ is numpy.ndarray and values.dtype.kind != "V":
         return values
     try:
-        given = numpy.asarray(values)
+        given = _viewed(where, name, values)
+    except Error:  # PyTorch 1 exports no bools
+        given = values
+    try:
+        given = numpy.asarray(given) if given.__class__ is not _Bfloat16 else (given.astype(numpy.uint32) << 16).view(numpy.float32)
         if isinstance(values, (list, tuple)) and given.dtype.kind in "iuf":
             if _has_bool(values):
                 raise Error(f"posenc: {where}: {name} must be numbers alone, got bools among them")
@@ -657,7 +745,7 @@ def _heads(h, where, name, array, type, *others):
     if not isinstance(array, numpy.ndarray) or not 3 <= array.ndim <= 4:
         raise Error(f"posenc: {where}: {name} must be an array of NumPy, [..., tokens, heads, head_dim] of 3 or 4 axes, "
                     f"got {_type_of(array)}")
-    format = _TYPE_OF.get(array.dtype)
+    format = _TYPES["bf16"] if array.__class__ is _Bfloat16 else _TYPE_OF.get(array.dtype)
     if type is not None or format is None:
         given = _named(where, "type", _TYPES, type)
         if given == _TYPES["bf16"] and array.dtype == _UINT16:
@@ -720,7 +808,7 @@ class Cache:
 
     def _bytes(self, where):
         """Memory, which may have been replaced since."""
-        given, shape = self.memory, self._shape
+        given, shape = _viewed(where, "memory", self.memory), self._shape
         if given.__class__ is not numpy.ndarray:
             _require_unmasked(where, "memory", given)
         if not isinstance(given, numpy.ndarray) or given.dtype != numpy.uint8 or given.shape != shape \
@@ -767,6 +855,7 @@ class StepHeads:
                  slots=None, source_slots=None, eps=_OFF, weight=None, norm=_RMS, after=False, eps_place=_INSIDE,
                  plus_one=False, scale=_OFF, rounding=None, hadamard=_NONE, from_hadamard=_NONE, _called=("write_step", "source")):
         where, name = _called
+        source, out = _viewed(where, name, source), _viewed(where, "out", out)
         self._c = c = _Operand()
         self._caches, self._read, self._source, self._layout = [], [], source, _named(where, "layout", _LAYOUTS, layout)
         from_, is_cache = c.from_, isinstance(source, Cache)
@@ -894,9 +983,9 @@ def _rotation(where, config, layer, length, *positions):
 
 def _rotated(where, name, x, at_name, at, f, layout, type, out=None):
     """A copy of x, or out, rotated; x [..., tokens, heads, head_dim], at [tokens], [batches, tokens] or [axes, tokens]."""
-    heads = _Heads()
-    batches, tokens, *_ = shape = _heads(heads, where, name, x, type, out)
-    out = numpy.empty_like(x) if out is None else out
+    heads, viewed = _Heads(), _viewed(where, name, x)
+    batches, tokens, *_ = shape = _heads(heads, where, name, viewed, type, _viewed(where, "out", out))
+    out = _empty_like(x, viewed) if out is None else out
     if f.axes == 1 and at.ndim == 2:
         if at.shape != (batches, tokens):
             raise Error(f"posenc: {where}: {at_name} must be [{tokens}] or [{batches}, {tokens}], got {_type_of(at)}")
@@ -925,12 +1014,14 @@ def rope(x, positions, config, *, layer=None, length=None, layout=None, type=Non
     f, _ = _rotation(where, config, layer, length, at)
     if f is not None:
         return _rotated(where, "x", x, "positions", at, f, layout, type, out)
-    shape = _heads(_Heads(), where, "x", x, type, out)
-    if out is not None and (_heads(_Heads(), where, "out", out, type, x) != shape or out.dtype != x.dtype):
-        raise Error(f"posenc: {where}: out must be {x.dtype} {list(x.shape)}, got {_type_of(out)}")
-    out = numpy.empty_like(x) if out is None else out
-    _require_writeable(where, out)
-    out[...] = x
+    viewed = _viewed(where, "x", x)
+    _heads(_Heads(), where, "x", viewed, type, _viewed(where, "out", out))
+    out = _empty_like(x, viewed) if out is None else out
+    to = _viewed(where, "out", out)
+    if to.__class__ is not viewed.__class__ or (to.shape, to.dtype) != (viewed.shape, viewed.dtype):
+        raise Error(f"posenc: {where}: out must be {viewed.dtype} {list(x.shape)}, got {_type_of(to)}")
+    _require_writeable(where, to)
+    to[...] = viewed
     return out
 
 
@@ -965,9 +1056,10 @@ def hadamard(array, block="largest", *, type=None):
     queries against keys that write_step has stored so, and for outputs of such values. block: a power
     of two that divides head_dim; or 0 for none. bfloat16 is uint16 with type="bf16"."""
     where, h = "hadamard", _Heads()
-    batches, *shape = _heads(h, where, "array", array, type)
-    _require_writeable(where, array)
-    for _ in range(batches if array.size else 0):
+    viewed = _viewed(where, "array", array)
+    batches, *shape = _heads(h, where, "array", viewed, type)
+    _require_writeable(where, viewed)
+    for _ in range(batches if viewed.size else 0):
         _call("posenc1_hadamard", h, *shape, _block(where, block))
         h.data += h.page_stride
     return array
@@ -1016,6 +1108,7 @@ def page_bounds(keys, page_tokens, slots=None, *, type=None):
     else:
         if slots is not None:
             raise Error(f"posenc: {where}: slots must not be given without a Cache, got {_shown(slots)}")
+        keys = _viewed(where, "keys", keys)
         batches, tokens, heads, head_dim = _heads(h, where, "keys", keys, type)
         if batches != 1:
             raise Error(f"posenc: {where}: keys must be of one sequence, got {batches}")
@@ -1185,7 +1278,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     threads. out: an array of any type for the outputs. type="bf16" says that uint16 numbers are bfloat16, in
     queries, keys, values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these
     arrays, [..., queries, heads] and [..., heads, queries, keys]."""
-    where, kept, first = "attend", [], _Attention()
+    where, kept, first, given_queries, given_out = "attend", [], _Attention(), queries, out
+    queries, keys, values, out = (_viewed(where, name, x) for name, x in (
+        ("queries", queries), ("keys", keys), ("values", values), ("out", out)))
     _require_unmasked(where, "queries", queries)
     if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
         raise Error(f"posenc: {where}: queries must be an array of NumPy [heads, head_dim], or with queries, or batches and "
@@ -1302,9 +1397,10 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
                     whole[...] = -numpy.inf if name == "scores" else 0
                     whole[..., :n] = short
     outputs = result[cut] if not no_dims else result[cut][..., :0] if out is None else out
-    found = [outputs, *(x[0, :, 0] if lead == 2 and name != "log_sum_exp" else x[cut[:1] if name != "log_sum_exp" else cut]
+    found = [outputs if given_out is None else given_out, *(x[0, :, 0] if lead == 2 and name != "log_sum_exp" else x[cut[:1] if name != "log_sum_exp" else cut]
                         for name, x in records.items())]
-    return tuple(found) if records else outputs
+    found = [x if x is given_out else _as_tensor(given_queries, x) for x in found]
+    return tuple(found) if records else found[0]
 
 
 def _asked(where, layer, options):
@@ -1347,7 +1443,7 @@ def attention(queries, keys, values, *, encoding=None, layer=None, length=None, 
     mask, bias, slopes, temperature, tau, cap, sinks, weights=True, threads; they stand before what the
     encoding says."""
     where = "attention"
-    arrays = {"queries": queries, "keys": keys, "values": values}
+    arrays = {name: _viewed(where, name, x) for name, x in (("queries", queries), ("keys", keys), ("values", values))}
     (_, count, heads, _), (_, tokens, *_), _ = (
         _heads(_Heads(), where, name, x, type if name == "queries" or _is_uint16(x) else None, *arrays.values())
         for name, x in arrays.items())
@@ -1363,7 +1459,7 @@ def attention(queries, keys, values, *, encoding=None, layer=None, length=None, 
         if of_layer is not None:
             options = _asked(where, of_layer, options)
         if f is not None:
-            queries, keys = (_rotated(where, name, x, at_name, at[at_name], f, layout, type if _is_uint16(x) else None)
+            queries, keys = (_rotated(where, name, x, at_name, at[at_name], f, layout, type if _is_uint16(arrays[name]) else None)
                              for name, x, at_name in (("queries", queries, "query_positions"), ("keys", keys, "key_positions")))
             positions = {name: None if f.axes > 1 and at[name].ndim > 1 else given for name, given in positions.items()}
     else:
