@@ -1,6 +1,7 @@
 """Compares posenc.py with formulas in NumPy's double, and its errors with their sentences."""
 
 import _thread
+import ast
 import contextlib
 import copy
 import ctypes
@@ -8,6 +9,7 @@ import importlib.util
 import inspect
 import io
 import json
+import os
 import pathlib
 import pickle
 import re
@@ -25,6 +27,7 @@ import weakref
 import numpy
 
 import curve
+import every_call
 import model
 import posenc
 
@@ -1356,6 +1359,44 @@ class Arrays(unittest.TestCase):
         for call in (lambda x: posenc.rope(x, range(6), self.f), lambda x: posenc.attend(x, self.k, self.k)):
             with self.assertRaisesRegex(posenc.Error, "(x|queries) must be .*, got torch.Tensor: .*gradient"):
                 call(torch.from_numpy(self.x).requires_grad_())
+
+
+class Types(unittest.TestCase):
+    """posenc.pyi says what posenc.py takes, and a program with every call of it runs and passes mypy --strict."""
+
+    FOLDER = pathlib.Path(posenc.__file__).parent
+
+    def test_have_every_call(self):
+        program = (self.FOLDER / "every_call.py").read_text()
+        self.assertEqual([name for name in posenc.__all__ if not re.search(rf"\bposenc\.{name}\b", program)], [])
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            every_call.main([str(MODELS / "gemma-3-27b.json")])
+        self.assertEqual(said.getvalue(), "True True (3, 4, 128) (2, 4, 64)\n3 [2.449 1.949 0.818]\n")
+
+    def test_have_the_names_that_posenc_takes(self):
+        stub = ast.parse((self.FOLDER / "posenc.pyi").read_text())
+        names = {node.targets[0].id: ast.literal_eval(node.value.slice) for node in stub.body
+                 if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript) and getattr(node.value.value, "id", "") == "Literal"}
+        with self.assertRaises(posenc.Error) as rules:
+            posenc.frequencies(rule="none")
+        said = {"_Layout": posenc._LAYOUTS, "_Type": posenc._TYPES, "_Format": posenc._FORMATS, "_Axes": posenc._AXES, "_NormKind": posenc._NORMS,
+                "_EpsPlace": posenc._EPS_PLACES, "_Rounding": posenc._ROUNDINGS, "_BothWays": posenc._BOTH_WAYS,
+                "_Rule": re.search("one of (.*), got", str(rules.exception))[1].split(", ")}
+        self.assertEqual(names, {name: tuple(one for one in values if one is not None) for name, values in said.items()})
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy (Debian: mypy) is not installed")
+    def test_pass_mypy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            allowed = pathlib.Path(folder) / "allowed"
+            allowed.write_text("posenc.frequencies\n")  # whose overloads have no None that nobody writes
+            wrong = pathlib.Path(folder) / "wrong.py"
+            wrong.write_text("import posenc\nposenc.ring_slots(1, 2, 'x')\nposenc.frequencies(rule='yarm')\nposenc.frequencies('a').rows([1])\n")
+            here = dict(os.environ, MYPYPATH=str(self.FOLDER), PYTHONPATH=str(self.FOLDER))
+            for program, *arguments, errors in (("mypy.stubtest", "posenc", "--allowlist", str(allowed), 0),
+                                                ("mypy", "--strict", "--cache-dir", folder, str(self.FOLDER / "every_call.py"), 0),
+                                                ("mypy", "--strict", "--cache-dir", folder, str(wrong), 3)):
+                ran = subprocess.run([sys.executable, "-m", program, *arguments], capture_output=True, text=True, cwd=folder, env=here)
+                self.assertEqual((ran.returncode, ran.stdout.count(" error: ")), (bool(errors), errors), ran.stdout + ran.stderr)
 
 
 class Layers(unittest.TestCase):

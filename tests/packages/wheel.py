@@ -6,7 +6,9 @@ import sys
 import numpy
 import posenc
 
-assert pathlib.Path(sys.argv[1]).resolve() in pathlib.Path(posenc.__file__).resolve().parents, posenc.__file__
+folder = pathlib.Path(posenc.__file__).resolve().parent
+assert pathlib.Path(sys.argv[1]).resolve() in folder.parents, posenc.__file__
+assert {"__init__.pyi", "py.typed", "torch_rope.py"} <= {path.name for path in folder.iterdir()}, folder
 random = numpy.random.default_rng(1)
 
 # Llama 3's rule, as its paper's code has it.
