@@ -1371,7 +1371,7 @@ class Types(unittest.TestCase):
         self.assertEqual([name for name in posenc.__all__ if not re.search(rf"\bposenc\.{name}\b", program)], [])
         with contextlib.redirect_stdout(io.StringIO()) as said:
             every_call.main([str(MODELS / "gemma-3-27b.json")])
-        self.assertEqual(said.getvalue(), "True True (3, 4, 128) (2, 4, 64)\n3 [2.449 1.949 0.818]\n")
+        self.assertEqual(said.getvalue(), "True True (3, 4, 128) (2, 4, 64)\n3 [2.449 1.949 0.818] True\n")
 
     def test_have_the_names_that_posenc_takes(self):
         stub = ast.parse((self.FOLDER / "posenc.pyi").read_text())
@@ -1397,6 +1397,64 @@ class Types(unittest.TestCase):
                                                 ("mypy", "--strict", "--cache-dir", folder, str(wrong), 3)):
                 ran = subprocess.run([sys.executable, "-m", program, *arguments], capture_output=True, text=True, cwd=folder, env=here)
                 self.assertEqual((ran.returncode, ran.stdout.count(" error: ")), (bool(errors), errors), ran.stdout + ran.stderr)
+
+
+class Program(unittest.TestCase):
+    """What the program is asked, and what is made of its answer; tests/packages/wheel.py asks the program itself."""
+
+    STAND_IN = """
+        import json, pathlib, sys
+        verb, *words = sys.argv[1:]
+        if words == ["--help"]:
+            print("  --json   print JSON, for programs" if verb in ("inspect", "verdict") else "  --csv FILE")
+        elif "none" in words:
+            sys.exit("posenc inspect: there is no model none")
+        elif verb in ("inspect", "verdict"):
+            files = [pathlib.Path(word).read_bytes().decode("latin1") for word in words if pathlib.Path(word).is_file()]
+            print(json.dumps([words, files]))
+            sys.exit(verb == "verdict")
+        else:
+            pathlib.Path(words[words.index("--csv") + 1]).write_text("distance,name,score\\n0,a,0.5\\n7,b,\\n")
+    """
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.program = pathlib.Path(folder.name) / "program"
+        self.program.write_text(f"#!{sys.executable}\n" + textwrap.dedent(self.STAND_IN).lstrip())
+        self.program.chmod(0o700)
+        self.enterContext(unittest.mock.patch.dict(os.environ, {"POSENC_PROGRAM": str(self.program)}))
+
+    def test_is_asked(self):
+        words, _ = posenc.ask("inspect", "llama-2-7b", base=10000, layer=[1, 2], as_llama=True, path=MODELS)
+        self.assertEqual(words, ["llama-2-7b", "--base", "10000", "--layer", "1", "2", "--as-llama", "--path", str(MODELS), "--json"])
+        words, (config,) = posenc.ask("verdict", {"model_type": "llama"})
+        self.assertTrue(json.loads(config) == {"model_type": "llama"} and not pathlib.Path(words[0]).exists())
+        for array in (numpy.arange(6.0).reshape(1, 2, 3), Exported(numpy.arange(6.0).reshape(1, 2, 3))):
+            words, (stored,) = posenc.ask("inspect", q=array)
+            self.assertTrue(words[0] == "--q" and (numpy.load(io.BytesIO(stored.encode("latin1"))).ravel() == range(6)).all())
+        columns = posenc.ask("curves")
+        self.assertEqual((columns["distance"].tolist(), columns["name"], columns["score"][0]), ([0, 7], ["a", "b"], 0.5))
+        self.assertTrue(numpy.isnan(columns["score"][1]))
+
+    def test_is_run_as_a_module(self):
+        ran = subprocess.run([sys.executable, "-m", "posenc", "inspect", "a b"], capture_output=True, text=True, cwd=pathlib.Path(posenc.__file__).parent)
+        self.assertEqual(json.loads(ran.stdout)[0], ["a b"])
+        with unittest.mock.patch.dict(os.environ, {"POSENC_PROGRAM": "/no/such"}):
+            ran = subprocess.run([sys.executable, "-m", "posenc"], capture_output=True, text=True, cwd=pathlib.Path(posenc.__file__).parent)
+            self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+            self.assertRegex(ran.stderr, "^posenc: the program must be at /no/such, found none; cmake --workflow .* builds it in a checkout$")
+            with self.assertRaisesRegex(posenc.Error, "the program must be at /no/such, found none"):
+                posenc.ask("inspect")
+
+    def test_says_what_is_wrong(self):
+        with self.assertRaisesRegex(posenc.Error, "^posenc: ask: posenc inspect: there is no model none$"):
+            posenc.ask("inspect", "none")
+        for wrong in (None, False, 1j, {1: {2}}, object()):
+            with self.assertRaisesRegex(posenc.Error, "posenc: ask: (layer|the dict) must"):
+                posenc.ask("inspect", layer=wrong)
+        with self.assertRaisesRegex(posenc.Error, "posenc: ask: the verb must be a name, got None"):
+            posenc.ask(None)
 
 
 class Layers(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Every call of posenc.py once, as mypy --strict and pyright take it: python3 every_call.py config.json"""
+"""Every call of posenc.py once, as mypy --strict and pyright take it: python3 every_call.py config.json [ask]"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
     print(posenc.__version__ == posenc.version(), posenc.instruction_set() != "", of_config(arguments[0]).shape, of_caches().shape)
     three: posenc.Frequencies = posenc.frequencies(inv_freq=[1.0, 0.5, 0.25]).on_axes("contiguous", [1, 1, 1])
     scores: NDArray[numpy.float64] = posenc.profile(three, [0, 1, 2])
-    print(three.axes, scores.round(3))
+    print(three.axes, scores.round(3), len(arguments) < 2 or posenc.ask("inspect", arguments[0])["layers"])
 
 
 if __name__ == "__main__":

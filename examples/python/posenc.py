@@ -35,6 +35,7 @@ Errors of the library are posenc.Error, with its sentence.
 
 import _thread
 import collections.abc
+import csv
 import ctypes
 import json
 import numbers
@@ -42,13 +43,14 @@ import operator
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import threading
 
 import numpy
 
-__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "alibi_slopes", "attend", "attention",
+__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "alibi_slopes", "ask", "attend", "attention",
            "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
            "ring_slots", "rope", "rotate", "version", "write_step"]
 __version__ = "0.1.0"
@@ -690,18 +692,22 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
     return Frequencies(handle)
 
 
+def _written_config(where, config, folder):
+    path = pathlib.Path(folder) / "the dict"  # as errors call it
+    try:
+        path.write_text(json.dumps(dict(config), default=lambda x: x.item()), "utf-8")  # of a number of NumPy
+    except (AttributeError, TypeError, ValueError) as error:
+        raise Error(f"posenc: {where}: the dict must have what a config.json has, got {error}") from None
+    return path
+
+
 def _of_model(where, file, layer, length):
     """The frequencies, None if the layer does not rotate, and what else the layer says."""
     layer = _count(where, "layer", 0 if layer is None else layer)
     length = _count(where, "length", 1 if length is None else length)
     if isinstance(file, collections.abc.Mapping):
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "the dict"  # as errors call it
-            try:
-                path.write_text(json.dumps(dict(file), default=lambda x: x.item()), "utf-8")  # of a number of NumPy
-            except (AttributeError, TypeError, ValueError) as error:
-                raise Error(f"posenc: {where}: the dict must have what a config.json has, got {error}") from None
-            return _of_model(where, path, layer, length)
+            return _of_model(where, _written_config(where, file, folder), layer, length)
     try:
         path = os.fsencode(file)
     except TypeError:
@@ -1568,3 +1574,97 @@ def profile(f, distances, rho=1.0):
         raise Error(f"posenc: {where}: rho must be finite, got {rho}")
     rotated = 2 * f.attention_factor * rows[:, 0].sum(axis=1)
     return f.softmax_factor * rho * (rotated + f.head_dim - 2 * f._pairs) / numpy.sqrt(f.head_dim)
+
+
+# ---- The program posenc, which studies position
+
+def _program():
+    here = pathlib.Path(__file__).resolve().parent
+    given = os.environ.get("POSENC_PROGRAM")
+    for path in [given] if given else [here / "posenc-program", *here.glob("../../build/*/posenc")]:
+        if os.path.isfile(path):
+            return str(path)
+    raise Error(f"posenc: the program must be at {given or here / 'posenc-program'}, found none; "
+                "cmake --workflow --preset curves builds it in a checkout")
+
+
+def _words(where, name, value, folder):
+    """An argument of the program: what is not text or a number is written to a file."""
+    if isinstance(value, (list, tuple)):
+        return [word for one in value for word in _words(where, name, one, folder)]
+    if isinstance(value, collections.abc.Mapping):
+        return [str(_written_config(where, value, folder))]
+    value = _viewed(where, name, value)
+    if isinstance(value, numpy.ndarray):
+        path = pathlib.Path(folder) / f"{name}.npy"
+        numpy.save(path, _array(where, name, value))
+        return [str(path)]
+    if isinstance(value, (str, bytes, os.PathLike, numbers.Real)) and not isinstance(value, bool):
+        return [os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)]
+    raise Error(f"posenc: {where}: {name} must be text, numbers, paths, a dict or an array, got {_type_of(value)}")
+
+
+def ask(verb, *arguments, **options):
+    """The numbers that the program `posenc VERB ARGUMENTS --OPTION VALUE` answers with: its JSON where
+    the verb has --json, else its CSV as a dict of columns, float64 [rows], or lists where one is text.
+
+        posenc.ask("inspect", "config.json")          how a model encodes positions; of each rotation
+                                                      the context_bound and the positional_budget
+        posenc.ask("curves", encodings=["rope", "alibi", "t5"], heads=8)      scores and weights by
+                                                      distance, of every encoding that posenc has
+        posenc.ask("verdict", config.to_dict())       what engines get wrong on this model
+        posenc.ask("heads", q=q, k=k)                 whether heads attend by position or by content
+        posenc.ask("pairs", q=q, k=k)                 what each frequency adds to scores
+        posenc.ask("norms", "model.gguf")             which heads may be positional
+        posenc.ask("run", "model.gguf", text="book.txt")      what a change costs a trained model
+
+    `python3 -m posenc --help` lists all verbs, `python3 -m posenc VERB --help` the options of one; `_`
+    stands for `-`. A value is text, a number, a path, or a list of these; True is a flag; a dict is
+    what a config.json has; an array is written as .npy (queries and keys [tokens, heads, head_dim])."""
+    where, flags = "ask", []
+    if not isinstance(verb, str) or not verb.isalpha():
+        raise Error(f"posenc: {where}: the verb must be a name, got {_shown(verb)}")
+    with tempfile.TemporaryDirectory() as folder:
+        words = _words(where, "arguments", arguments, folder)
+        for name, value in options.items():
+            given = [] if value is True else _words(where, name, value, folder)
+            flags += [f"--{name.replace('_', '-')}", *given]
+
+        def said(*more):
+            return subprocess.run([_program(), verb, *more], capture_output=True, text=True)
+
+        gives_json = re.search(r"^ +--json\b", said("--help").stdout, re.MULTILINE)
+        path = pathlib.Path(folder) / "answer.csv"
+        ran = said(*words, *flags, *(["--json"] if gives_json else ["--csv", str(path)]))
+        if ran.returncode and not (gives_json and ran.stdout):  # of a verdict, the status says what was found
+            raise Error(f"posenc: {where}: {(ran.stderr or ran.stdout).strip()}")
+        if gives_json:
+            return json.loads(ran.stdout)
+        with path.open(newline="") as file:
+            return _columns(csv.DictReader(file))
+
+
+def _columns(rows):
+    columns = {name: [] for name in rows.fieldnames}
+    for row in rows:
+        for name, cells in columns.items():
+            cells.append(row[name])
+    for name, cells in columns.items():
+        try:
+            columns[name] = numpy.array([float(cell) if cell else numpy.nan for cell in cells])
+        except ValueError:  # text
+            pass
+    return columns
+
+
+def _main():
+    """python3 -m posenc VERB: the program."""
+    try:
+        program = _program()
+    except Error as error:
+        sys.exit(str(error))
+    os.execv(program, ["posenc", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    _main()

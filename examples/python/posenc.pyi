@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar, overload
 import numpy
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "alibi_slopes", "attend", "attention",
+__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "alibi_slopes", "ask", "attend", "attention",
            "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
            "ring_slots", "rope", "rotate", "version", "write_step"]
 __version__: Final[str]
@@ -27,6 +27,7 @@ class _Tensor(_Exports, Protocol):
 _Memory = NDArray[Any] | _Exports | _Interface
 _Numbers = ArrayLike | _Exports
 _Config = str | bytes | os.PathLike[str] | os.PathLike[bytes] | Mapping[str, Any]
+_Asked = str | float | os.PathLike[str] | Mapping[str, Any] | Sequence[str] | Sequence[float] | NDArray[Any] | _Exports
 _Array = TypeVar("_Array", bound=NDArray[Any])
 _OfTorch = TypeVar("_OfTorch", bound=_Tensor)
 _Out = TypeVar("_Out", bound=_Memory)
@@ -239,3 +240,7 @@ def attention(queries: _Memory, keys: _Memory, values: _Memory, *, encoding: Fre
        profiles: tuple[_Numbers, _Numbers] | None = None, tau: float = 0.0, dot_products: bool = False,
        log_sum_exp: bool = False, scores: bool = False, weights: bool = False,
        threads: int = 1, out: _Memory | None = None) -> Any: ...
+
+# ---- The program posenc
+
+def ask(verb: str, *arguments: _Asked, **options: _Asked | Literal[True]) -> Any: ...

@@ -35,3 +35,15 @@ weights /= weights.sum(-1, keepdims=True)
 out = posenc.attend(q[None], k[None], v[None], causal=True)[0]
 error = numpy.abs(out - numpy.einsum("hqk,khd->qhd", weights, v.repeat(2, 1))).max()
 assert error < 4e-6, error  # sums of 64 products in float, of numbers below 6
+
+# The program, where the wheel has it, answers with numbers.
+if (folder / "posenc-program").exists():
+    rotary = posenc.ask("inspect", "llama-2-7b")["kinds"][0]["rotary"][0]
+    assert numpy.allclose(rotary["inv_freq"], 10000.0 ** -(numpy.arange(64) / 64), rtol=1e-12, atol=0)
+    bound, far = rotary["context_bound"]["context"], numpy.arange(2000)
+    assert bound == numpy.argmax(numpy.cos(far[:, None] * rotary["inv_freq"]).sum(1) < 0), bound
+    curves = posenc.ask("curves", encodings=["alibi", "t5"], heads=1, head_dim=64, range=100)
+    plain = (numpy.array(curves["encoding"]) == "ALiBi") & (numpy.array(curves["softmax"]) == "plain")
+    assert numpy.allclose(curves["logit_mean"][plain], 8 - curves["distance"][plain] / 256, rtol=1e-12, atol=0), curves
+    heads = posenc.ask("heads", q=q, k=k)
+    assert heads["head"].tolist() == [0, 1, 2, 3] and set(heads) == {"head", "positional", "symbolic"}, heads
