@@ -1356,9 +1356,26 @@ class Arrays(unittest.TestCase):
                 out = torch.empty_like(x)
                 self.assertIs(posenc.attention(x, k, k, encoding=self.f, causal=True, out=out), out)
                 numpy.testing.assert_allclose(out.double().numpy(), posenc.attention(x, k, k, encoding=self.f, causal=True).double().numpy(), 0, bound)
-        for call in (lambda x: posenc.rope(x, range(6), self.f), lambda x: posenc.attend(x, self.k, self.k)):
-            with self.assertRaisesRegex(posenc.Error, "(x|queries) must be .*, got torch.Tensor: .*gradient"):
-                call(torch.from_numpy(self.x).requires_grad_())
+        learned = torch.from_numpy(self.x).requires_grad_()
+        for call in (lambda x: posenc.rope(x, range(6), self.f, out=torch.empty_like(x)), lambda x: posenc.attend(x, self.k, self.k),
+                     lambda x: posenc.attention(x, self.k, self.k, encoding=self.f), lambda x: posenc.rotate(x, self.rows)):
+            with self.assertRaisesRegex(posenc.Error, "(x|queries|array) must be .*, got torch.Tensor: .*gradient"):
+                call(learned)
+
+    @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
+    def test_are_tensors_with_a_gradient(self):
+        f = posenc.frequencies(rotary_dim=6, base=100)
+        half = posenc.frequencies(inv_freq=f.inv_freq[:2], attention_factor=1.5)
+        x, at = torch.from_numpy(self.x[:3, :2, :6]).double().repeat(2, 1, 1, 1).requires_grad_(), torch.tensor([[0, 1, 2], [5, 4, 9]])
+        for of, layout in ((f, "halves"), (half, "interleaved"), (MODELS / "command-r7b.json", None)):
+            turn = lambda x: posenc.rope(x, at, of, layout=layout, layer=3 if layout is None else None)
+            self.assertTrue(torch.autograd.gradcheck(turn, x) and torch.autograd.gradgradcheck(turn, x))
+            with torch.no_grad():
+                self.assertFalse(turn(x).requires_grad)
+        transposed = x.detach().transpose(1, 2).contiguous().transpose(1, 2)
+        self.assertTrue(torch.equal(posenc.rope(transposed, at, f), posenc.rope(x, at, f).detach()))
+        posenc.rope(x, at, f).sum().backward()  # whose gradient is expanded
+        self.assertEqual(x.grad.shape, x.shape)
 
 
 class Types(unittest.TestCase):
@@ -1547,6 +1564,10 @@ class PlainArrays(unittest.TestCase):
         self.assertTrue((posenc.rope(q, at, file) == turned[0]).all())
         found = posenc.attention(q, k, k, encoding=file, query_positions=at, key_positions=at)
         self.assertTrue((found == posenc.attend(*turned, k, causal=True)).all())
+        both = numpy.stack([at, numpy.array(at)[:, ::-1]], axis=1)  # [axes, batches, tokens]
+        found = posenc.rope(numpy.stack([q, q]), both, file)
+        for i in range(2):
+            self.assertTrue((found[i] == posenc.rope(q, both[:, i], file)).all())
 
     def wanted(self, q, k, v, at, layer):
         """In double: layer has inv_freq, layout, first_dim, scale, near (of query and key positions), cap, slopes, beta."""

@@ -263,16 +263,20 @@ def _of_dlpack(where, name, value):
     return made.view(_Bfloat16) if of_bfloat16 else made
 
 
+def _is_tensor(value):
+    """Whether PyTorch is loaded, and this is its tensor."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
 def _as_tensor(of, array):
     """A tensor of PyTorch over an array, where `of` is one; else the array."""
-    torch = sys.modules.get("torch")
-    return torch.from_numpy(array) if torch is not None and isinstance(of, torch.Tensor) else array
+    return sys.modules["torch"].from_numpy(array) if _is_tensor(of) else array
 
 
 def _empty_like(of, viewed):
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(of, torch.Tensor):
-        return torch.empty_like(of)
+    if _is_tensor(of):
+        return sys.modules["torch"].empty_like(of)
     return numpy.empty_like(of if isinstance(of, numpy.ndarray) else viewed)
 
 
@@ -988,16 +992,40 @@ def _rotation(where, config, layer, length, *positions):
 
 
 def _rotated(where, name, x, at_name, at, f, layout, type, out=None):
-    """A copy of x, or out, rotated; x [..., tokens, heads, head_dim], at [tokens], [batches, tokens] or [axes, tokens]."""
-    heads, viewed = _Heads(), _viewed(where, name, x)
-    batches, tokens, *_ = shape = _heads(heads, where, name, viewed, type, _viewed(where, "out", out))
-    out = _empty_like(x, viewed) if out is None else out
-    if f.axes == 1 and at.ndim == 2:
-        if at.shape != (batches, tokens):
+    """A copy of x, or out, rotated; x [..., tokens, heads, head_dim], at as rope has positions."""
+    heads = _Heads()
+    batches, tokens, *_ = _heads(heads, where, name, _viewed(where, name, _detached(x, out)), type, _viewed(where, "out", out))
+    if at.ndim == (2 if f.axes == 1 else 3):
+        if at.shape[-2:] != (batches, tokens):
             raise Error(f"posenc: {where}: {at_name} must be [{tokens}] or [{batches}, {tokens}], got {_type_of(at)}")
-        at = at.ravel()
-    one = StepHeads(x, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim, out=out, _called=(where, name))
-    _run(where, f._rows(where, at_name, at, _REALS[2 if heads.format == 2 else 1], 0), ((name, one, True),), run=0 not in shape)
+        at = at.reshape(*at.shape[:-2], batches * tokens)
+    rows = f._rows(where, at_name, at, _REALS[2 if heads.format == 2 else 1], 0)
+    return _turned(x, rows, out, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim, _called=(where, name))
+
+
+def _detached(x, out):
+    """x without its gradient, where a copy of it is rotated."""
+    return x.detach() if out is None and _is_tensor(x) else x
+
+
+def _turned(x, rows, out, **how):
+    """A copy of x, or out, rotated. A tensor of PyTorch has its gradient, which is rotated back."""
+    if out is None and _is_tensor(x) and x.requires_grad and sys.modules["torch"].is_grad_enabled():
+        class Turn(sys.modules["torch"].autograd.Function):
+            @staticmethod
+            def forward(_, x):
+                return _turned(x.detach(), rows, None, **how)
+
+            @staticmethod
+            def backward(_, gradient):
+                back = rows * numpy.array([[1], [-1]], rows.dtype)
+                return _turned(gradient if gradient.stride(-1) == 1 else gradient.contiguous(), back, None, **how)
+
+        return Turn.apply(x)
+    x, (where, name) = _detached(x, out), how["_called"]
+    out = _empty_like(x, _viewed(where, name, x)) if out is None else out
+    one = StepHeads(x, out=out, **how)
+    _run(where, rows, ((name, one, True),), run=0 not in one._shape)
     return out
 
 
@@ -1005,24 +1033,28 @@ def rope(x, positions, config, *, layer=None, length=None, layout=None, type=Non
     """Rotary embedding: queries or keys x, [..., tokens, heads, head_dim] of 3 or 4 axes, rotated by
     their positions, as a new array of the type of x, or in `out`.
 
-    positions: [tokens], or [batches, tokens]; of frequencies on several axes [axes, tokens] (time, row,
-    column), or [tokens] of text. Integers of any size and sign, or floats.
+    positions: [tokens], or [batches, tokens]; of frequencies on several axes (time, row, column) [axes,
+    tokens] or [axes, batches, tokens], or [tokens] of text. Integers of any size and sign, or floats.
     config: a model's config.json or GGUF file, by its path; a dict, as config.to_dict() gives it; or
     Frequencies of any rule, which posenc.frequencies lists. layer (0): of the model; one that does not
     rotate leaves x as it is. length: of the sequence, in tokens, which LongRoPE and dynamic NTK ask (the
     last position + 1). layout: of the pairs, halves or interleaved, if not as config has it (a rule:
     halves). Frequencies are faster than a file, which is read at each call.
 
-    Numbers are float16, float32 or float64, or bfloat16 in uint16 with type="bf16". Angles are exact
-    at any position: an error is below 1e-6 of a number in float32, once rounded in 16 bits."""
+    Numbers are float16, float32, float64 or bfloat16 (in uint16 with type="bf16"). Angles are exact at
+    any position: an error is below 1e-6 of a number in float32, once rounded in 16 bits. A tensor of
+    PyTorch has its gradient. Heads as Hugging Face has them, [batches, heads, tokens, head_dim], are
+    x.transpose(1, 2), a view."""
     where = "rope"
     at = _array(where, "positions", positions)
     f, _ = _rotation(where, config, layer, length, at)
     if f is not None:
         return _rotated(where, "x", x, "positions", at, f, layout, type, out)
-    viewed = _viewed(where, "x", x)
+    viewed = _viewed(where, "x", _detached(x, out))
     _heads(_Heads(), where, "x", viewed, type, _viewed(where, "out", out))
-    out = _empty_like(x, viewed) if out is None else out
+    if out is None and _is_tensor(x):
+        return x.clone()
+    out = numpy.array(x if isinstance(x, numpy.ndarray) else viewed, subok=True) if out is None else out
     to = _viewed(where, "out", out)
     if to.__class__ is not viewed.__class__ or (to.shape, to.dtype) != (viewed.shape, viewed.dtype):
         raise Error(f"posenc: {where}: out must be {viewed.dtype} {list(x.shape)}, got {_type_of(to)}")
