@@ -1030,21 +1030,22 @@ def _turned(x, rows, out, **how):
 
 
 def rope(x, positions, config, *, layer=None, length=None, layout=None, type=None, out=None):
-    """Rotary embedding: queries or keys x, [..., tokens, heads, head_dim] of 3 or 4 axes, rotated by
-    their positions, as a new array of the type of x, or in `out`.
+    """Rotary embedding: rotates queries or keys x, [..., tokens, heads, head_dim] of 3 or 4 axes, by their
+    positions. Returns a new array of the type of x, or writes into `out` and returns it.
 
-    positions: [tokens], or [batches, tokens]; of frequencies on several axes (time, row, column) [axes,
-    tokens] or [axes, batches, tokens], or [tokens] of text. Integers of any size and sign, or floats.
-    config: a model's config.json or GGUF file, by its path; a dict, as config.to_dict() gives it; or
-    Frequencies of any rule, which posenc.frequencies lists. layer (0): of the model; one that does not
-    rotate leaves x as it is. length: of the sequence, in tokens, which LongRoPE and dynamic NTK ask (the
-    last position + 1). layout: of the pairs, halves or interleaved, if not as config has it (a rule:
-    halves). Frequencies are faster than a file, which is read at each call.
+    positions: [tokens] or [batches, tokens]. Frequencies on several axes (time, row, column) also take
+    [axes, tokens] and [axes, batches, tokens]. Positions are integers of 64 bits, or floats.
+    config: the path of a model's config.json or GGUF file; a dict, as config.to_dict() gives it; or
+    Frequencies, of any rule that posenc.frequencies lists. A file is read at each call; Frequencies are
+    faster.
+    layer: of the model (0). A layer that does not rotate leaves x as it is.
+    length: of the sequence, in tokens, for LongRoPE and dynamic NTK (the largest position + 1).
+    layout: of the pairs, halves or interleaved (that of config; halves for a rule).
 
-    Numbers are float16, float32, float64 or bfloat16 (in uint16 with type="bf16"). Angles are exact at
-    any position: an error is below 1e-6 of a number in float32, once rounded in 16 bits. A tensor of
-    PyTorch has its gradient. Heads as Hugging Face has them, [batches, heads, tokens, head_dim], are
-    x.transpose(1, 2), a view."""
+    Numbers are float16, float32, float64 or bfloat16; type="bf16" says that uint16 are bfloat16. Angles
+    are exact at any position. Errors are below 1e-6 of a pair's norm in float32, and 16 bits are rounded
+    once. A tensor of PyTorch has its gradient. Hugging Face's heads, [batches, heads, tokens, head_dim],
+    are x.transpose(1, 2), which is no copy."""
     where = "rope"
     at = _array(where, "positions", positions)
     f, _ = _rotation(where, config, layer, length, at)
@@ -1458,28 +1459,30 @@ def _asked(where, layer, options):
 
 def attention(queries, keys, values, *, encoding=None, layer=None, length=None, layout=None, query_positions=None,
               key_positions=None, type=None, **options):
-    """Attention as a layer does it, on arrays that are not rotated yet; none of them changes.
+    """Attention on queries and keys that are not rotated yet, with an encoding of positions. Changes none
+    of its arrays.
 
-    queries: [batches, queries, heads, head_dim]; the axis of batches may be missing. keys, values:
-    [batches, tokens, kv_heads, dim] likewise. Outputs: [batches, queries, heads, dim of values], float32
-    (float64 if queries are float64).
+    queries: [batches, queries, heads, head_dim]. keys, values: [batches, tokens, kv_heads, dim]. The axis
+    of batches may be missing. Outputs: [batches, queries, heads, dim of values], float32, or float64 if
+    queries are float64.
 
-    encoding: of the positions, one of
-        None, "nope"         none
-        "alibi"              ALiBi's biases of scores; others' slopes are attend's `slopes`
-        Frequencies          rotary embedding by any rule: posenc.frequencies lists them
-        a path, or a dict    all that a layer (`layer`, 0) of this config.json or GGUF file, or of this
-                             config.to_dict(), does by position: rotation, ALiBi, window, chunk, cap,
-                             temperature, factor, and whether queries see later keys. What the model's
-                             weights say must be given: sinks, and T5's biases as `bias`. Norms of heads,
-                             index heads and what sees both ways in images are not of it.
-    query_positions, key_positions: [batches, tokens] or [tokens], or [axes, tokens] of frequencies on
-    several axes, where queries see keys by their order. By default tokens count from 0, and queries
-    are the last tokens. length: as of rope. layout: of the pairs, if not as the encoding has it.
+    encoding: one of
+        None, "nope"         no positions
+        "alibi"              ALiBi, with the slopes of alibi_slopes(heads); `slopes` takes others
+        Frequencies          rotary embedding by any rule that posenc.frequencies lists
+        a path, or a dict    what a layer of this config.json, GGUF file or config.to_dict() does by
+                             position: rotation, ALiBi, window, chunk, cap, temperature, factor, and
+                             whether queries see later keys. Two things are weights of the model, and
+                             must be given: sinks, and T5's biases as `bias`. Three things are left out:
+                             norms of heads, index heads, and tokens of images that see both ways.
+    layer: of the model (0). length, layout: as rope has them.
+    query_positions, key_positions: [tokens] or [batches, tokens]. Tokens count from 0, and queries are
+    the last tokens, unless positions are given. Frequencies on several axes also take [axes, tokens];
+    queries then see keys by their order.
 
-    options: all that attend takes, such as causal (off, unless the encoding is a model's), behind,
-    mask, bias, slopes, temperature, tau, cap, sinks, weights=True, threads; they stand before what the
-    encoding says."""
+    options: all that attend takes, such as causal, behind, mask, bias, slopes, temperature, tau, cap,
+    sinks, weights=True and threads. An option overrides what the encoding says. causal is off unless the
+    encoding is a model's layer."""
     where = "attention"
     arrays = {name: _viewed(where, name, x) for name, x in (("queries", queries), ("keys", keys), ("values", values))}
     (_, count, heads, _), (_, tokens, *_), _ = (
@@ -1637,13 +1640,13 @@ def _words(where, name, value, folder):
 
 
 def ask(verb, *arguments, **options):
-    """The numbers that the program `posenc VERB ARGUMENTS --OPTION VALUE` answers with: its JSON where
-    the verb has --json, else its CSV as a dict of columns, float64 [rows], or lists where one is text.
+    """Runs the program `posenc VERB ARGUMENTS --OPTION VALUE`, and returns its numbers: its JSON if the
+    verb has --json, else its CSV as a dict of columns, float64 [rows], or lists of text.
 
         posenc.ask("inspect", "config.json")          how a model encodes positions; of each rotation
                                                       the context_bound and the positional_budget
         posenc.ask("curves", encodings=["rope", "alibi", "t5"], heads=8)      scores and weights by
-                                                      distance, of every encoding that posenc has
+                                                      distance, of any of 14 encodings
         posenc.ask("verdict", config.to_dict())       what engines get wrong on this model
         posenc.ask("heads", q=q, k=k)                 whether heads attend by position or by content
         posenc.ask("pairs", q=q, k=k)                 what each frequency adds to scores
