@@ -1,6 +1,7 @@
 """posenc as it is installed in the folder argv[1]: rotates, attends, and reads the model argv[2]."""
 
 import pathlib
+import re
 import sys
 
 import numpy
@@ -42,8 +43,11 @@ if (folder / "posenc-program").exists():
     assert numpy.allclose(rotary["inv_freq"], 10000.0 ** -(numpy.arange(64) / 64), rtol=1e-12, atol=0)
     bound, far = rotary["context_bound"]["context"], numpy.arange(2000)
     assert bound == numpy.argmax(numpy.cos(far[:, None] * rotary["inv_freq"]).sum(1) < 0), bound
-    curves = posenc.ask("curves", encodings=["alibi", "t5"], heads=1, head_dim=64, range=100)
+    page = (pathlib.Path(sys.argv[2]).resolve().parents[1] / "README.md").read_text()
+    program, = re.findall(r"```python\n(import posenc, numpy\n.*?)```", page, re.DOTALL)
+    exec(program.replace("config.json", sys.argv[2]), made := {})
+    curves, heads = made["curves"], posenc.ask("heads", q=made["q"], k=made["k"])
     plain = (numpy.array(curves["encoding"]) == "ALiBi") & (numpy.array(curves["softmax"]) == "plain")
-    assert numpy.allclose(curves["logit_mean"][plain], 8 - curves["distance"][plain] / 256, rtol=1e-12, atol=0), curves
-    heads = posenc.ask("heads", q=q, k=k)
+    slopes = numpy.diff(curves["logit_mean"][plain]) / numpy.diff(curves["distance"][plain])
+    assert numpy.allclose(slopes, -posenc.alibi_slopes(8).mean(), rtol=1e-6, atol=0), slopes  # digits of the CSV
     assert heads["head"].tolist() == [0, 1, 2, 3] and set(heads) == {"head", "positional", "symbolic"}, heads
