@@ -1195,11 +1195,13 @@ class Arguments(unittest.TestCase):
 class Exported:
     """Memory of an array of NumPy as another library exports it, by DLPack 1."""
 
-    def __init__(self, array, code=2, device=1, read_only=False, dtype_bits=None):
+    def __init__(self, array, code=2, device=1, read_only=False, dtype_bits=None, lanes=1):
         shape, strides = (((ctypes.c_int64 * array.ndim)(*numbers)) for numbers in (
             array.shape, [stride // array.itemsize for stride in array.strides]))
+        if array.flags.c_contiguous:
+            strides = None  # which DLPack allows
         first = array.ctypes.data
-        tensor = posenc._DLTensor(first - 24, device, 0, array.ndim, code, dtype_bits or 8 * array.itemsize, 1, shape, strides, 24)
+        tensor = posenc._DLTensor(first - 24, device, 0, array.ndim, code, dtype_bits or 8 * array.itemsize, lanes, shape, strides, 24)
         self.kept = array, shape, strides, ctypes.create_string_buffer(bytes(24) + bytes(ctypes.c_uint64(read_only)) + bytes(tensor))
         self.device = device
 
@@ -1308,6 +1310,7 @@ class Arrays(unittest.TestCase):
             "got .*Fails: it is locked$": lambda: posenc.rotate(Fails(x), self.rows),
             "got .*Exported of numbers of 8 bits that NumPy does not have": lambda: posenc.rotate(Exported(x, dtype_bits=8), self.rows),
             "got .*Exported of numbers of 32 bits that NumPy does not have": lambda: posenc.rotate(Exported(x, code=3), self.rows),
+            "got .*Exported of vectors of 4 numbers": lambda: posenc.rotate(Exported(x, lanes=4), self.rows),
             "what is written must be writeable": lambda: posenc.rotate(Exported(x, read_only=True), self.rows),
             "written must be writeable": lambda: posenc.rotate(Old(x), self.rows),
             "out must be a writeable array": lambda: posenc.attend(self.x, self.k, self.k, out=Old(x)),

@@ -243,8 +243,10 @@ def _of_dlpack(where, name, value):
     # struct DLManagedTensor begins with the tensor; of DLManagedTensorVersioned, flags and the tensor are at 24 and 32.
     tensor = _DLTensor.from_address(address + (32 if versioned else 0))
     # Before version 1 nothing says that memory is only read; PyTorch's is not, JAX's is.
-    read_only = ctypes.c_uint64.from_address(address + 24).value & 1 if versioned else type(value).__module__.split(".")[0] != "torch"
+    read_only = ctypes.c_uint64.from_address(address + 24).value & 1 if versioned else not _is_tensor(value)
     of_bfloat16 = (tensor.code, tensor.bits) == _OF_BFLOAT16
+    if tensor.lanes != 1:
+        refuse(f" of vectors of {tensor.lanes} numbers")
     try:
         dtype = _UINT16 if of_bfloat16 else numpy.dtype(f"{_CODES[tensor.code]}{tensor.bits / 8:g}")
     except (KeyError, TypeError):
@@ -253,8 +255,9 @@ def _of_dlpack(where, name, value):
     if 0 in shape:
         made = numpy.empty(shape, dtype)
     else:
-        strides = tuple(stride * dtype.itemsize for stride in tensor.strides[:tensor.axes]) if tensor.strides else None
-        ends = [(n - 1) * stride for n, stride in zip(shape, strides)] if strides else [int(numpy.prod(shape, dtype=object) - 1) * dtype.itemsize]
+        elements = tensor.strides[:tensor.axes] if tensor.strides else [int(numpy.prod(shape[i + 1:])) for i in range(len(shape))]
+        strides = [stride * dtype.itemsize for stride in elements]
+        ends = [(n - 1) * stride for n, stride in zip(shape, strides)]
         first = sum(end for end in ends if end < 0)
         memory = (ctypes.c_char * (sum(map(abs, ends)) + dtype.itemsize)).from_address(tensor.data + tensor.offset + first)
         memory.capsule = capsule  # which keeps the memory
@@ -402,7 +405,9 @@ def _array(where, name, values):
     except Error:  # PyTorch 1 exports no bools
         given = values
     try:
-        given = numpy.asarray(given) if given.__class__ is not _Bfloat16 else (given.astype(numpy.uint32) << 16).view(numpy.float32)
+        if given.__class__ is _Bfloat16:
+            return (given.astype(numpy.uint32) << 16).view(numpy.float32)
+        given = numpy.asarray(given)
         if isinstance(values, (list, tuple)) and given.dtype.kind in "iuf":
             if _has_bool(values):
                 raise Error(f"posenc: {where}: {name} must be numbers alone, got bools among them")
@@ -987,7 +992,8 @@ def _rotation(where, config, layer, length, *positions):
                 raise Error(f"posenc: {where}: {name} must not be given with Frequencies, which are of one, got {_shown(value)}")
         return config, config._layer
     if length is None:
-        length = max([1, *(int(at.max()) + 1 for at in positions if at.size and at.dtype.kind in "iuf" and numpy.isfinite(at).all())])
+        right = [at for at in positions if at.size and at.dtype.kind in "iuf" and numpy.isfinite(at).all()]
+        length = max([1, *(int(at.max()) + 1 for at in right)])
     return _of_model(where, config, layer, length)
 
 
@@ -1000,7 +1006,8 @@ def _rotated(where, name, x, at_name, at, f, layout, type, out=None):
             raise Error(f"posenc: {where}: {at_name} must be [{tokens}] or [{batches}, {tokens}], got {_type_of(at)}")
         at = at.reshape(*at.shape[:-2], batches * tokens)
     rows = f._rows(where, at_name, at, _REALS[2 if heads.format == 2 else 1], 0)
-    return _turned(x, rows, out, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim, _called=(where, name))
+    return _turned(x, rows, out, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim,
+                   _called=(where, name))
 
 
 def _detached(x, out):
