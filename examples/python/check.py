@@ -1,12 +1,15 @@
 """Compares posenc.py with formulas in NumPy's double, and its errors with their sentences."""
 
 import _thread
+import ast
 import contextlib
 import copy
 import ctypes
 import importlib.util
+import inspect
 import io
 import json
+import os
 import pathlib
 import pickle
 import re
@@ -24,6 +27,7 @@ import weakref
 import numpy
 
 import curve
+import every_call
 import model
 import posenc
 
@@ -33,8 +37,9 @@ try:
 except ImportError:
     torch = None
 
-MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
-TRAINED = pathlib.Path(__file__).resolve().parents[3] / "shared" / "models"  # beside the checkout, where there are some
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = ROOT / "examples" / "models"
+TRAINED = ROOT.parent / "shared" / "models"  # beside the checkout, where there are some
 DRAWS = importlib.util.find_spec("matplotlib") is not None
 POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
 # inv_freq is rounded to double, the rows are not made of the rounded ones.
@@ -63,7 +68,7 @@ class Header(unittest.TestCase):
     """What posenc.py says of C once more is what posenc.h says."""
 
     def setUp(self):
-        text = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
+        text = (ROOT / "include" / "posenc" / "posenc.h").read_text()
         self.text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
     def test_has_these_structs(self):
@@ -100,6 +105,11 @@ class Header(unittest.TestCase):
                     self.assertEqual(said[prefix + name.upper()], number, name)
 
 
+class Version(unittest.TestCase):
+    def test_is_that_of_the_library(self):
+        self.assertEqual(posenc.__version__, posenc.version())
+
+
 class Frequencies(unittest.TestCase):
     def test_of_a_rule(self):
         f = posenc.frequencies(rotary_dim=128, base=500000)
@@ -121,9 +131,11 @@ class Frequencies(unittest.TestCase):
             numpy.testing.assert_allclose(longrope.inv_freq, expected, rtol=1e-15)
 
     def test_has_the_rules_and_parameters_that_the_header_lists(self):
-        header = (MODELS.parent.parent.parent / "include" / "posenc" / "posenc.h").read_text()
-        listed = header.split("[] marks parameters that may be left out.\n")[1].split("Frequencies of axial")[0]
-        listed = re.sub(r" \([^)]*\)| {4,}p-RoPE$", "", listed, flags=re.MULTILINE)
+        header = (ROOT / "include" / "posenc" / "posenc.h").read_text()
+        listed = header.split("[] marks parameters that may be left out.\n")[1].split(" *\n * Frequencies of axial")[0]
+        of_help = inspect.getdoc(posenc.frequencies).split("sources.\n\n")[1]
+        self.assertEqual(textwrap.dedent(of_help), re.sub("^ \\*( {3})?", "", listed, flags=re.MULTILINE).strip("\n"))
+        listed = re.sub(r" \([^)]*\)| {4,}the same by its other name$", "", listed, flags=re.MULTILINE)
         rules = re.findall(r"^ \*   (\w+) *(.*(?:\n \* {10,}.*)*)$", listed, re.MULTILINE)
         self.assertGreaterEqual(len(rules), 20)
         with self.assertRaisesRegex(posenc.Error, f"must be one of {', '.join(name for name, _ in rules)}, got none$"):
@@ -763,7 +775,7 @@ class Fixed(unittest.TestCase):
     def test_attributes_cannot_be_set(self):
         f = posenc.frequencies(MODELS / "qwen2-vl-7b.json")
         for thing, names in (
-                (f, [name[1:] for name in vars(f) if name not in ("_handle", "_makers", "_pairs")]),
+                (f, [name[1:] for name in vars(f) if name not in ("_handle", "_makers", "_pairs", "_layer")] + ["temperature"]),
                 (posenc.Cache("f32", 1, 3, 4, 32), ("format", "pages", "page_tokens", "heads", "head_dim", "scale", "inverse")),
                 (posenc.StepHeads(self.x), ("tokens",)), (posenc.Cells(self.x), ("array", "bits", "slopes"))):
             for name in names:
@@ -1180,6 +1192,291 @@ class Arguments(unittest.TestCase):
             posenc.attend(moved(q), k, v)
 
 
+class Exported:
+    """Memory of an array of NumPy as another library exports it, by DLPack 1."""
+
+    def __init__(self, array, code=2, device=1, read_only=False, dtype_bits=None, lanes=1):
+        shape, strides = (((ctypes.c_int64 * array.ndim)(*numbers)) for numbers in (
+            array.shape, [stride // array.itemsize for stride in array.strides]))
+        if array.flags.c_contiguous:
+            strides = None  # which DLPack allows
+        first = array.ctypes.data
+        tensor = posenc._DLTensor(first - 24, device, 0, array.ndim, code, dtype_bits or 8 * array.itemsize, lanes, shape, strides, 24)
+        self.kept = array, shape, strides, ctypes.create_string_buffer(bytes(24) + bytes(ctypes.c_uint64(read_only)) + bytes(tensor))
+        self.device = device
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self, max_version=None):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self.kept[-1]), b"dltensor_versioned", None)
+
+
+class Interface:  # what __array_interface__ says, and no more
+    def __init__(self, array):
+        self.__array_interface__, self.kept = array.__array_interface__, array
+
+
+class Arrays(unittest.TestCase):
+    """Arrays of other libraries are read and written where they lie."""
+
+    def setUp(self):
+        made = numpy.random.default_rng(17).standard_normal
+        self.x, self.k = (made(shape).astype(numpy.float32) for shape in ((6, 4, 32), (9, 2, 32)))
+        self.f = posenc.frequencies(rotary_dim=32, base=100)
+        self.rows = self.f.rows(range(6))
+        self.turned = posenc.rope(self.x, range(6), self.f)
+
+    def test_are_written_where_they_lie(self):
+        for export in Exported, Interface:
+            for view in (lambda a: a, lambda a: a[::-1], lambda a: a.transpose(1, 0, 2).copy().transpose(1, 0, 2)):
+                array = self.x.copy()
+                there = view(array)
+                wanted, given = posenc.rope(there, range(6), self.f), export(there)
+                self.assertIs(posenc.rotate(given, self.rows), given)
+                self.assertTrue((there == wanted).all())
+            out = numpy.empty_like(self.x)
+            posenc.rotate(export(self.x), export(self.rows), out=export(out))
+            self.assertTrue((out == self.turned).all())
+            posenc.write_step(self.rows, keys=posenc.StepHeads(export(self.x), out=export(out := numpy.empty_like(self.x)), weight=export(numpy.ones(32)), eps=1e-6))
+            self.assertTrue((out == posenc.rotate(self.x.copy(), self.rows, eps=1e-6)).all())
+            once = self.x.copy()
+            posenc.hadamard(export(once))
+            self.assertTrue((once == posenc.hadamard(self.x.copy())).all())
+            memory = numpy.zeros((1, 6 * 4 * 128), numpy.uint8)
+            of_bytes = Exported(memory, code=1) if export is Exported else export(memory)
+            posenc.write_step(values=posenc.StepHeads(self.x, cache=posenc.Cache("f32", 1, 6, 4, 32, memory=of_bytes)))
+            self.assertTrue((memory.view(numpy.float32) == self.x.reshape(1, -1)).all())
+
+    def test_are_attended_to(self):
+        wanted = posenc.attend(self.x, self.k, self.k, sinks=[0, 1, 2, 3])
+        for export in Exported, Interface:
+            out = numpy.empty_like(self.x)
+            given = export(out)
+            found = posenc.attend(export(self.x), export(self.k), export(self.k), sinks=export(numpy.arange(4.0)), out=given)
+            self.assertIs(found, given)
+            self.assertTrue((out == wanted).all())
+            found = posenc.attention(export(self.x), export(self.k), export(self.k), encoding=self.f)
+            self.assertTrue((found == posenc.attention(self.x, self.k, self.k, encoding=self.f)).all())
+            self.assertTrue((posenc.page_bounds(export(self.k), 4) == posenc.page_bounds(self.k, 4)).all())
+        self.assertTrue((posenc.attend(self.x, self.k, self.k, mask=Exported(numpy.ones(9, bool), code=6), slots=Exported(numpy.arange(9), code=0))
+                         == posenc.attend(self.x, self.k, self.k)).all())
+
+    def test_of_bfloat16_need_no_type(self):
+        def cut(x):
+            return (x.view(numpy.uint32) >> 16).astype(numpy.uint16)
+
+        exported = lambda words: Exported(words, code=4)
+        x, k, out = cut(self.x), cut(self.k), numpy.empty((6, 4, 32), numpy.uint16)
+        wanted = posenc.rope(x, range(6), self.f, type="bf16")
+        posenc.rope(exported(x), range(6), self.f, out=exported(out))
+        self.assertTrue((out == wanted).all())
+        self.assertTrue((posenc.attend(exported(x), exported(k), exported(k)) == posenc.attend(x, k, k, type="bf16")).all())
+        self.assertTrue((posenc.attend(self.x, k, k, type="bf16") == posenc.attend(self.x, exported(k), exported(k))).all())
+        self.assertTrue((posenc.attend(x, k, k, type="bf16", out=out) == posenc.attend(exported(x), k, k, type="bf16", out=out.copy())).all())
+        with self.assertRaisesRegex(posenc.Error, "keys must be .* uint16 with type='bf16', got uint16 and type=None"):
+            posenc.attend(exported(x), k, k)
+        bits = numpy.uint16([0x3f80, 0x4000] * 16)  # 1 and 2, a weight of a norm
+        self.assertTrue((posenc.rotate(self.x.copy(), self.rows, eps=1, weight=exported(bits))
+                         == posenc.rotate(self.x.copy(), self.rows, eps=1, weight=[1, 2] * 16)).all())
+        found = posenc.attend(self.x, self.k, self.k, bias=exported(cut(numpy.ones((6, 9), numpy.float32))), sinks=exported(bits[:4]))
+        self.assertTrue((found == posenc.attend(self.x, self.k, self.k, bias=numpy.ones((6, 9)), sinks=[1, 2, 1, 2])).all())
+
+    @unittest.skipUnless(importlib.util.find_spec("ml_dtypes"), "ml_dtypes is not installed")
+    def test_of_ml_dtypes(self):
+        import ml_dtypes
+        x = self.x.astype(ml_dtypes.bfloat16)
+        found = posenc.rope(x, range(6), self.f)
+        self.assertEqual(found.dtype, ml_dtypes.bfloat16)
+        self.assertTrue((found.view(numpy.uint16) == posenc.rope(x.view(numpy.uint16), range(6), self.f, type="bf16")).all())
+        posenc.rotate(x, self.rows)
+        self.assertTrue((x == found).all())
+
+    def test_must_have_memory_of_the_cpu_and_their_numbers(self):
+        class Fails(Exported):
+            def __dlpack__(self, **_):
+                raise BufferError("it is locked")
+
+        class Old(Exported):  # it does not say whether memory is only read, and NumPy takes it so
+            def __dlpack__(self):
+                return self.kept[0].__dlpack__()
+
+        x = self.x.copy()
+        for sentence, wrong in {
+            "array must be an array of NumPy, or one in memory of the CPU that DLPack exports, got .*Exported on a device of type 2$":
+                lambda: posenc.rotate(Exported(x, device=2), self.rows),
+            "got .*Fails: it is locked$": lambda: posenc.rotate(Fails(x), self.rows),
+            "got .*Exported of numbers of 8 bits that NumPy does not have": lambda: posenc.rotate(Exported(x, dtype_bits=8), self.rows),
+            "got .*Exported of numbers of 32 bits that NumPy does not have": lambda: posenc.rotate(Exported(x, code=3), self.rows),
+            "got .*Exported of vectors of 4 numbers": lambda: posenc.rotate(Exported(x, lanes=4), self.rows),
+            "what is written must be writeable": lambda: posenc.rotate(Exported(x, read_only=True), self.rows),
+            "written must be writeable": lambda: posenc.rotate(Old(x), self.rows),
+            "out must be a writeable array": lambda: posenc.attend(self.x, self.k, self.k, out=Old(x)),
+            "x must be float16, float32 or float64": lambda: posenc.rope(Exported(x, code=0), range(6), self.f),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+        self.assertTrue((x == self.x).all())
+        self.assertTrue((posenc.rope(Old(x), range(6), self.f) == self.turned).all())
+
+    def test_keep_their_memory_and_free_it(self):
+        class Once:
+            def __dlpack__(self):
+                return self.capsules.pop()
+
+        x, given = self.k[..., 0].copy(), Once()
+        given.capsules, there = [x.__dlpack__()], weakref.ref(x)
+        cells = posenc.Cells(given)
+        del x
+        self.assertTrue(there() is not None and (cells.array == self.k[..., 0]).all())
+        del cells
+        self.assertIsNone(there())
+
+    @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
+    def test_are_tensors(self):
+        for dtype, bound in ((torch.float32, 2e-6), (torch.float64, 2e-6), (torch.float16, 4e-3), (torch.bfloat16, 3e-2)):
+            with self.subTest(dtype):
+                whole = torch.from_numpy(self.x).to(dtype).repeat(1, 2, 1)
+                x, k = whole[:, 2:6], torch.from_numpy(self.k).to(dtype)
+                before = whole.clone()
+                found = posenc.rope(x, torch.arange(6), self.f)
+                self.assertIsInstance(found, torch.Tensor)
+                self.assertEqual((found.dtype, found.shape), (dtype, x.shape))
+                wanted = rotated(x.double().numpy(), self.f.inv_freq, range(6), "halves", 0)
+                numpy.testing.assert_allclose(found.double().numpy(), wanted, 0, bound)
+                self.assertTrue(torch.equal(whole, before))
+                rows = torch.from_numpy(self.f.rows(range(6), numpy.float64 if dtype == torch.float64 else numpy.float32))
+                self.assertIs(posenc.rotate(x, rows), x)
+                self.assertTrue(torch.equal(x, found) and torch.equal(whole[:, :2], before[:, :2]))
+                mask = torch.ones(6, 9, dtype=torch.bool).tril(3)
+                outputs, weights = posenc.attend(x, k, k, mask=mask, weights=True)
+                again = posenc.attend(x.double().numpy(), k.double().numpy(), k.double().numpy(), causal=True)
+                self.assertEqual(outputs.dtype, torch.float64 if dtype == torch.float64 else torch.float32)
+                numpy.testing.assert_allclose(outputs.numpy(), again, 0, 2e-6)
+                self.assertEqual(tuple(weights.shape), (4, 6, 9))
+                out = torch.empty_like(x)
+                self.assertIs(posenc.attention(x, k, k, encoding=self.f, causal=True, out=out), out)
+                numpy.testing.assert_allclose(out.double().numpy(), posenc.attention(x, k, k, encoding=self.f, causal=True).double().numpy(), 0, bound)
+        learned = torch.from_numpy(self.x).requires_grad_()
+        for call in (lambda x: posenc.rope(x, range(6), self.f, out=torch.empty_like(x)), lambda x: posenc.attend(x, self.k, self.k),
+                     lambda x: posenc.attention(x, self.k, self.k, encoding=self.f), lambda x: posenc.rotate(x, self.rows)):
+            with self.assertRaisesRegex(posenc.Error, "(x|queries|array) must be .*, got torch.Tensor: .*gradient"):
+                call(learned)
+
+    @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
+    def test_are_tensors_with_a_gradient(self):
+        f = posenc.frequencies(rotary_dim=6, base=100)
+        half = posenc.frequencies(inv_freq=f.inv_freq[:2], attention_factor=1.5)
+        x, at = torch.from_numpy(self.x[:3, :2, :6]).double().repeat(2, 1, 1, 1).requires_grad_(), torch.tensor([[0, 1, 2], [5, 4, 9]])
+        for of, layout in ((f, "halves"), (half, "interleaved"), (MODELS / "command-r7b.json", None)):
+            turn = lambda x: posenc.rope(x, at, of, layout=layout, layer=3 if layout is None else None)
+            self.assertTrue(torch.autograd.gradcheck(turn, x) and torch.autograd.gradgradcheck(turn, x))
+            with torch.no_grad():
+                self.assertFalse(turn(x).requires_grad)
+        transposed = x.detach().transpose(1, 2).contiguous().transpose(1, 2)
+        self.assertTrue(torch.equal(posenc.rope(transposed, at, f), posenc.rope(x, at, f).detach()))
+        posenc.rope(x, at, f).sum().backward()  # whose gradient is expanded
+        self.assertEqual(x.grad.shape, x.shape)
+
+
+class Types(unittest.TestCase):
+    """posenc.pyi says what posenc.py takes, and a program with every call of it runs and passes mypy --strict."""
+
+    FOLDER = pathlib.Path(posenc.__file__).parent
+
+    def test_have_every_call(self):
+        program = (self.FOLDER / "every_call.py").read_text()
+        self.assertEqual([name for name in posenc.__all__ if not re.search(rf"\bposenc\.{name}\b", program)], [])
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            every_call.main([str(MODELS / "gemma-3-27b.json")])
+        self.assertEqual(said.getvalue(), "True True (3, 4, 128) (2, 4, 64)\n3 [2.449 1.949 0.818] True\n")
+
+    def test_have_the_names_that_posenc_takes(self):
+        stub = ast.parse((self.FOLDER / "posenc.pyi").read_text())
+        names = {node.targets[0].id: ast.literal_eval(node.value.slice) for node in stub.body
+                 if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript) and getattr(node.value.value, "id", "") == "Literal"}
+        with self.assertRaises(posenc.Error) as rules:
+            posenc.frequencies(rule="none")
+        said = {"_Layout": posenc._LAYOUTS, "_Type": posenc._TYPES, "_Format": posenc._FORMATS, "_Axes": posenc._AXES, "_NormKind": posenc._NORMS,
+                "_EpsPlace": posenc._EPS_PLACES, "_Rounding": posenc._ROUNDINGS, "_BothWays": posenc._BOTH_WAYS,
+                "_Rule": re.search("one of (.*), got", str(rules.exception))[1].split(", ")}
+        self.assertEqual(names, {name: tuple(one for one in values if one is not None) for name, values in said.items()})
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy (Debian: mypy) is not installed")
+    def test_pass_mypy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            allowed = pathlib.Path(folder) / "allowed"
+            allowed.write_text("posenc.frequencies\n")  # whose overloads have no None that nobody writes
+            wrong = pathlib.Path(folder) / "wrong.py"
+            wrong.write_text("import posenc\nposenc.ring_slots(1, 2, 'x')\nposenc.frequencies(rule='yarm')\nposenc.frequencies('a').rows([1])\n")
+            here = dict(os.environ, MYPYPATH=str(self.FOLDER), PYTHONPATH=str(self.FOLDER))
+            for program, *arguments, errors in (("mypy.stubtest", "posenc", "--allowlist", str(allowed), 0),
+                                                ("mypy", "--strict", "--cache-dir", folder, str(self.FOLDER / "every_call.py"), 0),
+                                                ("mypy", "--strict", "--cache-dir", folder, str(wrong), 3)):
+                ran = subprocess.run([sys.executable, "-m", program, *arguments], capture_output=True, text=True, cwd=folder, env=here)
+                self.assertEqual((ran.returncode, ran.stdout.count(" error: ")), (bool(errors), errors), ran.stdout + ran.stderr)
+
+
+class Program(unittest.TestCase):
+    """What the program is asked, and what is made of its answer; tests/packages/wheel.py asks the program itself."""
+
+    STAND_IN = """
+        import json, pathlib, sys
+        verb, *words = sys.argv[1:]
+        if words == ["--help"]:
+            print("  --json   print JSON, for programs" if verb in ("inspect", "verdict") else "  --csv FILE")
+        elif "none" in words:
+            sys.exit("posenc inspect: there is no model none")
+        elif verb in ("inspect", "verdict"):
+            files = [pathlib.Path(word).read_bytes().decode("latin1") for word in words if pathlib.Path(word).is_file()]
+            print(json.dumps([words, files]))
+            sys.exit(verb == "verdict")
+        else:
+            pathlib.Path(words[words.index("--csv") + 1]).write_text("distance,name,score\\n0,a,0.5\\n7,b,\\n")
+    """
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.program = pathlib.Path(folder.name) / "program"
+        self.program.write_text(f"#!{sys.executable}\n" + textwrap.dedent(self.STAND_IN).lstrip())
+        self.program.chmod(0o700)
+        self.enterContext(unittest.mock.patch.dict(os.environ, {"POSENC_PROGRAM": str(self.program)}))
+
+    def test_is_asked(self):
+        words, _ = posenc.ask("inspect", "llama-2-7b", base=10000, layer=[1, 2], as_llama=True, path=MODELS)
+        self.assertEqual(words, ["llama-2-7b", "--base", "10000", "--layer", "1", "2", "--as-llama", "--path", str(MODELS), "--json"])
+        words, (config,) = posenc.ask("verdict", {"model_type": "llama"})
+        self.assertTrue(json.loads(config) == {"model_type": "llama"} and not pathlib.Path(words[0]).exists())
+        for array in (numpy.arange(6.0).reshape(1, 2, 3), Exported(numpy.arange(6.0).reshape(1, 2, 3))):
+            words, (stored,) = posenc.ask("inspect", q=array)
+            self.assertTrue(words[0] == "--q" and (numpy.load(io.BytesIO(stored.encode("latin1"))).ravel() == range(6)).all())
+        columns = posenc.ask("curves")
+        self.assertEqual((columns["distance"].tolist(), columns["name"], columns["score"][0]), ([0, 7], ["a", "b"], 0.5))
+        self.assertTrue(numpy.isnan(columns["score"][1]))
+
+    def test_is_run_as_a_module(self):
+        ran = subprocess.run([sys.executable, "-m", "posenc", "inspect", "a b"], capture_output=True, text=True, cwd=pathlib.Path(posenc.__file__).parent)
+        self.assertEqual(json.loads(ran.stdout)[0], ["a b"])
+        with unittest.mock.patch.dict(os.environ, {"POSENC_PROGRAM": "/no/such"}):
+            ran = subprocess.run([sys.executable, "-m", "posenc"], capture_output=True, text=True, cwd=pathlib.Path(posenc.__file__).parent)
+            self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+            self.assertRegex(ran.stderr, "^posenc: the program must be at /no/such, found none; cmake --workflow .* builds it in a checkout$")
+            with self.assertRaisesRegex(posenc.Error, "the program must be at /no/such, found none"):
+                posenc.ask("inspect")
+
+    def test_says_what_is_wrong(self):
+        with self.assertRaisesRegex(posenc.Error, "^posenc: ask: posenc inspect: there is no model none$"):
+            posenc.ask("inspect", "none")
+        for wrong in (None, False, 1j, {1: {2}}, object()):
+            with self.assertRaisesRegex(posenc.Error, "posenc: ask: (layer|the dict) must"):
+                posenc.ask("inspect", layer=wrong)
+        with self.assertRaisesRegex(posenc.Error, "posenc: ask: the verb must be a name, got None"):
+            posenc.ask(None)
+
+
 class Layers(unittest.TestCase):
     def test_say_what_attention_takes(self):
         made = numpy.random.default_rng(4).standard_normal
@@ -1208,11 +1505,173 @@ class Layers(unittest.TestCase):
                 posenc.frequencies(wrong, 1000 if wrong is settings else 0)
 
 
+class PlainArrays(unittest.TestCase):
+    """rope and attention do all that a layer does by position, and change nothing that they are given."""
+
+    def setUp(self):
+        self.made = numpy.random.default_rng(16).standard_normal
+
+    def floats(self, *shape):
+        return self.made(shape).astype(numpy.float32)
+
+    def test_are_rotated_as_their_config_has_it(self):
+        for model, layout, first_dim, head_dim in (("llama-2-7b", "halves", 0, 128), ("gpt-j-6b", "interleaved", 0, 256),
+                                                   ("deepseek-v3", "interleaved", 128, 192)):
+            f = posenc.frequencies(MODELS / f"{model}.json")
+            x = self.floats(2, 6, 3, head_dim)
+            before, wanted = x.copy(), rotated(x, f.inv_freq, POSITIONS, layout, first_dim)
+            for config in (f, MODELS / f"{model}.json", json.loads((MODELS / f"{model}.json").read_text())):
+                with self.subTest(model, config=type(config)):
+                    found = posenc.rope(x, POSITIONS, config)
+                    numpy.testing.assert_allclose(found, wanted, 0, 2e-6)
+                    self.assertTrue(found.dtype == numpy.float32 and (x == before).all())
+            at = [POSITIONS, POSITIONS[::-1]]
+            found = posenc.rope(x, at, f)
+            for i in range(2):
+                self.assertTrue((found[i] == posenc.rope(x[i], at[i], f)).all())
+            self.assertTrue((posenc.rope(x, POSITIONS, f, out=(out := numpy.empty_like(x))) == out).all() and (out[0] == found[0]).all())
+        other = posenc.rope(x[..., -64:], POSITIONS, posenc.frequencies(inv_freq=f.inv_freq), layout="interleaved")
+        numpy.testing.assert_allclose(other, wanted[..., -64:], 0, 2e-6)
+
+    def test_keep_their_type(self):
+        f = posenc.frequencies(rule="p_rope", rotary_dim=32, base=100, p=0.5)
+        self.assertEqual(numpy.count_nonzero(f.inv_freq), 8)
+        x = self.made((6, 2, 40))
+        for given, bound, more in ((x, 6 * ANGLE, {}), (x.astype(numpy.float16), 4e-3, {}),
+                                   ((x.astype(numpy.float32).view(numpy.uint32) >> 16).astype(numpy.uint16), 3e-2, {"type": "bf16"})):
+            found = posenc.rope(given, POSITIONS, f, **more)
+            self.assertEqual(found.dtype, given.dtype)
+            number = (lambda a: (a.astype(numpy.uint32) << 16).view(numpy.float32)) if more else lambda a: a
+            numpy.testing.assert_allclose(number(found), rotated(number(given), f.inv_freq, POSITIONS, "halves", 0), 0, bound)
+
+    def test_rotate_by_a_length_that_positions_say(self):
+        file = MODELS / "phi-3.5-mini.json"
+        x = self.floats(2, 1, 96)
+        for at, length in (([0, 4095], 4096), ([4096, 1], 4097)):
+            wanted = posenc.rope(x, at, posenc.frequencies(file, length=length))
+            self.assertTrue((posenc.rope(x, at, file) == wanted).all())
+            self.assertTrue((posenc.rope(x, at, file, length=1) == wanted).all() == (length == 4096))
+
+    def test_are_left_by_a_layer_that_does_not_rotate(self):
+        x = self.floats(6, 2, 128)
+        found = posenc.rope(x, POSITIONS, MODELS / "command-r7b.json", layer=3)
+        self.assertTrue((found == x).all() and not numpy.shares_memory(found, x))
+        out = numpy.empty_like(x)
+        self.assertIs(posenc.rope(x, POSITIONS, MODELS / "command-r7b.json", layer=3, out=out), out)
+        self.assertTrue((out == x).all())
+
+    def test_rotate_on_axes(self):
+        file, at = MODELS / "qwen2-vl-7b.json", [[0, 5, 5, 5], [0, 1, 1, 2], [0, 1, 2, 1]]
+        f, q, k = posenc.frequencies(file), self.floats(4, 4, 128), self.floats(4, 2, 128)
+        turned = [posenc.rotate(x.copy(), f.rows(at)) for x in (q, k)]
+        self.assertTrue((posenc.rope(q, at, file) == turned[0]).all())
+        found = posenc.attention(q, k, k, encoding=file, query_positions=at, key_positions=at)
+        self.assertTrue((found == posenc.attend(*turned, k, causal=True)).all())
+        both = numpy.stack([at, numpy.array(at)[:, ::-1]], axis=1)  # [axes, batches, tokens]
+        found = posenc.rope(numpy.stack([q, q]), both, file)
+        for i in range(2):
+            self.assertTrue((found[i] == posenc.rope(q, both[:, i], file)).all())
+
+    def wanted(self, q, k, v, at, layer):
+        """In double: layer has inv_freq, layout, first_dim, scale, near (of query and key positions), cap, slopes, beta."""
+        if "inv_freq" in layer:
+            q, k = (rotated(x, layer["inv_freq"], at, layer.get("layout", "halves"), layer.get("first_dim", 0)) for x in (q, k))
+        group, at = q.shape[1] // k.shape[1], numpy.array(at)
+        scores = numpy.einsum("qhd,khd->hqk", q.astype(float), k.repeat(group, 1)) * layer.get("scale", q.shape[2] ** -0.5)
+        scores *= numpy.array([layer.get("beta", lambda p: 1)(p) for p in at])[:, None]
+        scores -= numpy.array(layer.get("slopes", [0] * q.shape[1]))[:, None, None] * abs(at[:, None] - at)
+        if "cap" in layer:
+            scores = layer["cap"] * numpy.tanh(scores / layer["cap"])
+        scores[:, ~layer.get("near", lambda q, k: q >= k)(at[:, None], at)] = -numpy.inf
+        weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+        return numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), v.repeat(group, 1))
+
+    def test_attend_as_layers_of_models_do(self):
+        series = lambda dim, base: base ** (-2 * numpy.arange(dim // 2) / dim)
+        slopes = lambda heads: 2.0 ** (-8 * numpy.arange(1, heads + 1) / heads)
+        near = lambda window: lambda q, k: (q >= k) & (q - k < window)
+        at = [0, 1, 2, 500, 9000, 9001, 20000]
+        for model, layer, heads, kv_heads, head_dim, said in (
+                ("llama-2-7b", 0, 4, 2, 128, {"inv_freq": series(128, 1e4)}),
+                ("gemma-3-27b", 0, 4, 2, 128, {"inv_freq": series(128, 1e4), "near": near(1024), "scale": 168**-0.5}),
+                ("gemma-3-27b", 5, 4, 2, 128, {"inv_freq": series(128, 1e6) / 8, "scale": 168**-0.5}),
+                ("gemma-2-27b", 1, 4, 2, 128, {"inv_freq": series(128, 1e4), "cap": 50, "scale": 144**-0.5}),
+                ("command-r7b", 3, 4, 2, 128, {}),
+                ("llama-4-scout", 3, 4, 2, 128, {"beta": lambda p: 1 + 0.1 * numpy.log1p((p + 1) // 8192)}),
+                ("ministral-3-8b", 0, 4, 2, 128, {"inv_freq": posenc.frequencies(MODELS / "ministral-3-8b.json").inv_freq,
+                                                  "beta": lambda p: 1 + 0.1 * numpy.log1p(p // 16384)}),
+                ("mpt-7b", 0, 32, 32, 128, {"slopes": slopes(32)}),
+                ("bloom-176b", 0, 112, 112, 128, {"slopes": [*slopes(64), *slopes(128)[:96:2]]}),
+                ("modernbert-base", 1, 4, 4, 64, {"inv_freq": series(64, 1e4), "near": lambda q, k: abs(q - k) <= 64})):
+            with self.subTest(model, layer=layer):
+                q, k, v = self.floats(7, heads, head_dim), self.floats(7, kv_heads, head_dim), self.floats(7, kv_heads, 8)
+                before, wanted = (q.copy(), k.copy()), self.wanted(q, k, v, at, said)
+                found = posenc.attention(q, k, v, encoding=MODELS / f"{model}.json", layer=layer, query_positions=at, key_positions=at)
+                numpy.testing.assert_allclose(found, wanted, 0, 4e-6)
+                self.assertTrue((q == before[0]).all() and (k == before[1]).all())
+                if "inv_freq" in said:
+                    f = posenc.frequencies(MODELS / f"{model}.json", layer)
+                    self.assertTrue((posenc.attention(q, k, v, encoding=f, query_positions=at, key_positions=at) == found).all())
+
+    def test_attend_by_rules(self):
+        q, k, v = self.floats(2, 5, 4, 32), self.floats(2, 9, 2, 32), self.floats(2, 9, 2, 8)
+        f = posenc.frequencies(rotary_dim=32, base=100)
+        self.assertTrue((posenc.attention(q, k, v) == posenc.attend(q, k, v)).all())
+        self.assertTrue((posenc.attention(q, k, v, encoding="nope", causal=True) == posenc.attend(q, k, v, causal=True)).all())
+        slopes = [0.25, 0.0625, 2**-6, 2**-8]
+        self.assertEqual(posenc.alibi_slopes(4).tolist(), slopes)
+        self.assertEqual(posenc.alibi_slopes(2, 4).tolist(), [0.25, 0.0625])
+        self.assertTrue((posenc.attention(q, k, v, encoding="alibi") == posenc.attend(q, k, v, slopes=slopes)).all())
+        turned = posenc.rope(q, range(4, 9), f), posenc.rope(k, range(9), f)
+        for more in ({}, {"causal": True, "weights": True}, {"causal": True, "cap": 5}):
+            found, wanted = posenc.attention(q, k, v, encoding=f, **more), posenc.attend(*turned, v, **more)
+            for a, b in zip(found, wanted) if "weights" in more else ((found, wanted),):
+                self.assertTrue((a == b).all())
+        found = posenc.attention(q, k, v, encoding=f, lengths=[9, 7])
+        alone = posenc.attention(q[1], k[1, :7], v[1, :7], encoding=f)
+        self.assertTrue((found[1] == alone).all())
+
+    def test_options_stand_before_the_layer(self):
+        q, k = self.floats(5, 4, 128), self.floats(5, 2, 128)
+        file = MODELS / "llama-2-7b.json"
+        turned = posenc.rope(q, range(5), file), posenc.rope(k, range(5), file)
+        for options, same in (({"causal": False}, {}), ({"behind": 2}, {"causal": True, "behind": 2}), ({"factor": 3.0}, {"causal": True, "factor": 3.0})):
+            self.assertTrue((posenc.attention(q, k, k, encoding=file, **options) == posenc.attend(*turned, k, **same)).all())
+        with_sinks = posenc.attention(self.floats(5, 4, 64), self.floats(5, 2, 64), self.floats(5, 2, 64),
+                                      encoding=MODELS / "gpt-oss-20b.json", sinks=[0, 1, 2, 3])
+        self.assertEqual(with_sinks.shape, (5, 4, 64))
+
+    def test_errors(self):
+        q, k = self.floats(2, 5, 4, 64), self.floats(2, 5, 2, 64)
+        f = posenc.frequencies(rotary_dim=64, base=100)
+        cache = posenc.Cache("f32", 1, 5, 2, 64)
+        for sentence, wrong in {
+            "attention: sinks must be given for this layer, which has a learned sink": lambda: posenc.attention(q, k, k, encoding=MODELS / "gpt-oss-20b.json"),
+            "attention: bias must be given for this layer, which has a bias by distance": lambda: posenc.attention(q, k, k, encoding=MODELS / "t5-small.json"),
+            "attention: layer must not be given with Frequencies": lambda: posenc.attention(q, k, k, encoding=f, layer=1),
+            "attention: layout must not be given without an encoding that rotates, got .halves.": lambda: posenc.attention(q, k, k, layout="halves"),
+            "attention: keys must be an array of NumPy, .*, got posenc.Cache": lambda: posenc.attention(q, cache, cache, encoding=f),
+            r"attention: query_positions must be \[5\] or \[2, 5\], got int64 \[3, 5\]": lambda: posenc.attention(
+                q, k, k, encoding=f, query_positions=numpy.zeros((3, 5), int)),
+            r"rope: positions must be \[5\] or \[1, 5\], got int64 \[2, 5\]": lambda: posenc.rope(q[0], numpy.zeros((2, 5), int), f),
+            "rope: there must be one row for each of 5 tokens": lambda: posenc.rope(q, [1, 2], f),
+            "rope: positions must be integers or floats": lambda: posenc.rope(q, ["1"], f),
+            "rope: the file must be a path, or a dict, got int": lambda: posenc.rope(q, range(5), 5),
+            "rope: x must be an array of NumPy": lambda: posenc.rope([[1]], range(5), f),
+            "rope: out must have the shape": lambda: posenc.rope(q, range(5), f, out=q[0].copy()),
+            "alibi_slopes: heads must be an integer in": lambda: posenc.alibi_slopes(0),
+            "alibi: max_bias must be finite and positive, got 0": lambda: posenc.alibi_slopes(4, 0),
+            r"slopes must be \[4\] of real numbers, got float64 \[32\]": lambda: posenc.attention(q, k, k, encoding=MODELS / "mpt-7b.json"),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+
+
 class Page(unittest.TestCase):
     """The example of examples/README.md is the layer of the model, as its config.json says in its own words."""
 
     def test_is_the_layer_of_a_model(self):
-        page = (MODELS.parent.parent / "README.md").read_text()
+        page = (ROOT / "examples" / "README.md").read_text()
         program, = re.findall(r"```python\n(import numpy, posenc\n.*?)```", page, re.DOTALL)
         at = [0, 7, 1_000_000]
         # 1 / scale squared, what hides the keys of other positions, cap, and whether later keys are seen.
@@ -1221,11 +1680,10 @@ class Page(unittest.TestCase):
                 ("gemma-2-27b.json", 144, lambda q, k: q - k < 4096, 50, False),
                 ("llama-4-scout.json", 128, lambda q, k: q // 8192 == k // 8192, None, False),
                 ("modernbert-base.json", 64, None, None, True)):
-            with self.subTest(model), unittest.mock.patch.object(posenc, "attend", wraps=posenc.attend) as attend:
+            with self.subTest(model):
                 made = {}
-                attend.side_effect = lambda *given, **named: made.setdefault("outputs", self.attend(*given, **named))
                 exec(program.replace("config.json", str(MODELS / model)), made)
-                k = made["k"].astype(float)
+                k, v = made["k"].astype(float), made["v"].astype(float)
                 turned = numpy.ones((3, 8, k.shape[2]))
                 numpy.testing.assert_allclose(k, rotated(turned, made["f"].inv_freq, at, made["f"].layout, 0), 0, 2e-7)
                 scores = numpy.einsum("qhd,khd->hqk", k, k) / per_score ** 0.5
@@ -1233,10 +1691,9 @@ class Page(unittest.TestCase):
                     scores = cap * numpy.tanh(scores / cap)
                 seen = [[(later or p <= q) and (near is None or near(q, p)) for p in at] for q in at]
                 weights = numpy.where(seen, numpy.exp(scores - scores.max(-1, keepdims=True)), 0)
-                wanted = numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), k)
-                numpy.testing.assert_allclose(made["outputs"], wanted, 0, 5e-6)
-
-    attend = staticmethod(posenc.attend)
+                wanted = numpy.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), v)
+                numpy.testing.assert_allclose(made["outputs"], wanted, 0, 1e-5)
+                self.assertTrue((made["same"] == made["outputs"]).all())
 
 
 class Threads(unittest.TestCase):

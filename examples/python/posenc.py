@@ -1,12 +1,21 @@
-"""posenc from Python: rows of cosines and sines, the rotation of NumPy arrays where they lie, and
-caches in the formats that engines store.
+"""posenc from Python: rotary embedding and attention on arrays, and for engines the rotation of
+arrays where they lie, and caches in the formats that engines store.
 
 One file, to be copied. It calls the C API (posenc/posenc.h) of a library that posenc_add_kernels
 makes; `cmake --workflow --preset python` builds one in a checkout. The library is looked for in the
 environment variable POSENC_LIBRARY, then beside this file, then in that build.
 
     import numpy, posenc
-    f = posenc.frequencies("config.json", layer=0)             # or GGUF
+    rotated = posenc.rope(q, positions, "config.json", layer=0)        # GGUF, or config.to_dict()
+    outputs = posenc.attention(q, k, v, encoding="config.json", layer=0)   # rotates, and attends
+
+Arrays are NumPy's, or any that DLPack or __array_interface__ export in memory of the CPU, such as
+tensors of PyTorch, of float16, float32, float64 or bfloat16: none is copied, and what is written is
+written where it lies. Outputs are tensors of PyTorch where queries are, and else NumPy's.
+
+An engine makes frequencies once, rows once a step, and writes into its buffers:
+
+    f = posenc.frequencies("config.json", layer=0)
     f = posenc.frequencies(rotary_dim=128, base=500000)        # or any rule by its name:
     f = posenc.frequencies(rule="yarn", rotary_dim=64, base=150000, factor=32, original_length=4096)
     rows = f.rows([0, 7, 1_000_000])                           # [tokens, 2, pairs], cosines first
@@ -26,6 +35,7 @@ Errors of the library are posenc.Error, with its sentence.
 
 import _thread
 import collections.abc
+import csv
 import ctypes
 import json
 import numbers
@@ -33,14 +43,17 @@ import operator
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 import threading
 
 import numpy
 
-__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "attend", "format_bytes", "frequencies",
-           "hadamard", "instruction_set", "page_bounds", "profile", "read_cache", "ring_slots", "rotate", "version",
-           "write_step"]
+__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "alibi_slopes", "ask", "attend", "attention",
+           "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
+           "ring_slots", "rope", "rotate", "version", "write_step"]
+__version__ = "0.1.0"
 
 
 class Error(ValueError):
@@ -82,7 +95,9 @@ _barrier = ctypes.CFUNCTYPE(None, _pointer)
 _NO_BARRIER = _barrier()
 _Parameter = _struct("name name, d number, list list, n count", name=ctypes.c_char_p, list=ctypes.POINTER(_double))
 _Layer = _struct("i layout, n first_dim rotary_dim head_dim behind ahead chunk, d factor cap, "
-                 "i sinks depends_on_length both_ways key_bias_is_separable")
+                 "i sinks depends_on_length both_ways key_bias_is_separable, "
+                 "d temperature_scale temperature_length temperature_offset, n alibi_heads, d alibi_max_bias alibi_factor, "
+                 "i learned_bias")
 _Heads = _struct("p data, i format, z page_stride token_stride head_stride, p slots, n pages page_tokens, p scales, "
                  "z scales_page_stride scales_token_stride scales_head_stride, d scale inverse")
 _Rows = _struct("p cos_sin, n tokens batches rows pairs, p maker")
@@ -136,6 +151,7 @@ def _load():
             c.posenc1_frequencies_of_numbers.argtypes = [_pointer, _size, _double, _pointer]
             c.posenc1_frequencies_of_rule.argtypes = [_pointer, ctypes.c_char_p, _pointer, _size, _pointer]
             c.posenc1_frequencies_of_model.argtypes = [ctypes.c_char_p, _size, _size, _pointer, _pointer]
+            c.posenc1_alibi_slopes.argtypes = [_size, _double, _double, _pointer]
             c.posenc1_row_maker_create.argtypes = [_pointer, ctypes.c_int64, _pointer]
             for name in ("posenc1_write_rows", "posenc1_write_fractional_rows"):
                 getattr(c, name).argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
@@ -169,6 +185,7 @@ def _call(name, *arguments):
 
 
 def version():
+    """The library's version, as in "0.1.0"; __version__ is this file's."""
     return _library().posenc1_version().decode()
 
 
@@ -178,6 +195,92 @@ def instruction_set():
     if name is None:
         raise _last_error()
     return name.decode()
+
+
+# ---- Arrays of others: views of their memory. What has no such memory is refused by its name.
+
+class _Bfloat16(numpy.ndarray):
+    """uint16 that are bfloat16, of an array that says so: type="bf16" need not."""
+
+
+_DLTensor = _struct("p data, w device device_id axes, b code bits, h lanes, l shape strides, q offset", w=ctypes.c_int32,
+                    b=ctypes.c_uint8, h=ctypes.c_uint16, l=ctypes.POINTER(ctypes.c_int64), q=ctypes.c_uint64)
+_OF_CPU, _CODES, _OF_BFLOAT16 = (1, 3), {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}, (4, 16)
+
+
+def _viewed(where, name, value):
+    """As NumPy: what exports its memory by DLPack (PyTorch, JAX) or __array_interface__; else the value as it is."""
+    if value.__class__ is numpy.ndarray and value.dtype.kind != "V":
+        return value
+    if isinstance(value, numpy.ndarray):
+        return value.view(_UINT16).view(_Bfloat16) if value.dtype.name == "bfloat16" else value  # ml_dtypes has it
+    if hasattr(value, "__dlpack__"):
+        return _of_dlpack(where, name, value)
+    return numpy.asarray(value) if hasattr(value, "__array_interface__") and not isinstance(value, numpy.generic) else value
+
+
+def _of_dlpack(where, name, value):
+    def refuse(why):
+        raise Error(f"posenc: {where}: {name} must be an array of NumPy, or one in memory of the CPU that DLPack exports, got "
+                    f"{_type_of(value)}{why}") from None
+
+    device = value.__dlpack_device__()[0] if hasattr(value, "__dlpack_device__") else _OF_CPU[0]
+    if int(device) not in _OF_CPU:
+        refuse(f" on a device of type {int(device)}")
+    try:
+        try:
+            capsule = value.__dlpack__(max_version=(1, 0))
+        except TypeError:
+            capsule = value.__dlpack__()
+    except Exception as error:  # of any library
+        refuse(f": {error}")
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of.restype, pointer_of.argtypes = _pointer, [ctypes.py_object, ctypes.c_char_p]
+    kind = name_of(capsule)
+    versioned = kind == b"dltensor_versioned"
+    address = pointer_of(capsule, kind)
+    # struct DLManagedTensor begins with the tensor; of DLManagedTensorVersioned, flags and the tensor are at 24 and 32.
+    tensor = _DLTensor.from_address(address + (32 if versioned else 0))
+    # Before version 1 nothing says that memory is only read; PyTorch's is not, JAX's is.
+    read_only = ctypes.c_uint64.from_address(address + 24).value & 1 if versioned else not _is_tensor(value)
+    of_bfloat16 = (tensor.code, tensor.bits) == _OF_BFLOAT16
+    if tensor.lanes != 1:
+        refuse(f" of vectors of {tensor.lanes} numbers")
+    try:
+        dtype = _UINT16 if of_bfloat16 else numpy.dtype(f"{_CODES[tensor.code]}{tensor.bits / 8:g}")
+    except (KeyError, TypeError):
+        refuse(f" of numbers of {tensor.bits} bits that NumPy does not have")
+    shape = tuple(tensor.shape[:tensor.axes])
+    if 0 in shape:
+        made = numpy.empty(shape, dtype)
+    else:
+        elements = tensor.strides[:tensor.axes] if tensor.strides else [int(numpy.prod(shape[i + 1:])) for i in range(len(shape))]
+        strides = [stride * dtype.itemsize for stride in elements]
+        ends = [(n - 1) * stride for n, stride in zip(shape, strides)]
+        first = sum(end for end in ends if end < 0)
+        memory = (ctypes.c_char * (sum(map(abs, ends)) + dtype.itemsize)).from_address(tensor.data + tensor.offset + first)
+        memory.capsule = capsule  # which keeps the memory
+        made = numpy.ndarray(shape, dtype, memory, -first, strides)
+    made.flags.writeable = not read_only
+    return made.view(_Bfloat16) if of_bfloat16 else made
+
+
+def _is_tensor(value):
+    """Whether PyTorch is loaded, and this is its tensor."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _as_tensor(of, array):
+    """A tensor of PyTorch over an array, where `of` is one; else the array."""
+    return sys.modules["torch"].from_numpy(array) if _is_tensor(of) else array
+
+
+def _empty_like(of, viewed):
+    if _is_tensor(of):
+        return sys.modules["torch"].empty_like(of)
+    return numpy.empty_like(of if isinstance(of, numpy.ndarray) else viewed)
 
 
 # ---- Arguments. What NumPy or ctypes would turn into something else is refused by its name; to C, a
@@ -294,11 +397,17 @@ def _has_bool(values):
 
 
 def _array(where, name, values):
-    """As NumPy has it, but that bools among numbers are none."""
-    if values.__class__ is numpy.ndarray:
+    """As NumPy has it, but that bools among numbers are none; bfloat16 as float32."""
+    if values.__class__ is numpy.ndarray and values.dtype.kind != "V":
         return values
     try:
-        given = numpy.asarray(values)
+        given = _viewed(where, name, values)
+    except Error:  # PyTorch 1 exports no bools
+        given = values
+    try:
+        if given.__class__ is _Bfloat16:
+            return (given.astype(numpy.uint32) << 16).view(numpy.float32)
+        given = numpy.asarray(given)
         if isinstance(values, (list, tuple)) and given.dtype.kind in "iuf":
             if _has_bool(values):
                 raise Error(f"posenc: {where}: {name} must be numbers alone, got bools among them")
@@ -410,8 +519,9 @@ class Frequencies:
     axis_of_pair, the axis that each pair rotates by, None where there is one axis.
 
     Frequencies of a model's layer also say the rest of the layer, which attend takes:
-    attend(..., behind=f.window, ahead=f.ahead, chunk=f.chunk, cap=f.cap, factor=f.softmax_factor),
-    with query_positions and key_positions as rows have them. None is no limit, a cap of 0 no cap.
+    attend(..., behind=f.window, ahead=f.ahead, chunk=f.chunk, cap=f.cap, factor=f.softmax_factor,
+    temperature=f.temperature), with query_positions and key_positions as rows have them. None is no
+    limit, a cap of 0 no cap. attention does all this, and has what layers say that do not rotate.
     both_ways names the tokens that see each other all the same: image; image_within_window, where
     the window still hides the keys behind it; prefix. key_bias_is_separable says whether keys can be
     stored without their bias, which attend's key_bias adds (None: not known)."""
@@ -431,7 +541,7 @@ class Frequencies:
         self._layout, self._first_dim = "halves", 0
         self._window = self._ahead = self._chunk = self._both_ways = None
         self._cap, self._sinks, self._key_bias_is_separable = 0.0, False, None
-        self._head_dim, self._softmax_factor = 2 * pairs, 1.0
+        self._head_dim, self._softmax_factor, self._layer = 2 * pairs, 1.0, layer
         if layer is not None:
             self._layout = "interleaved" if layer.layout == _LAYOUTS["interleaved"] else "halves"
             self._first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
@@ -449,6 +559,7 @@ class Frequencies:
         "attention_factor", "axes", "layout", "first_dim", "head_dim", "softmax_factor"))
     window, ahead, chunk, cap, sinks, both_ways, key_bias_is_separable = map(_fixed, (
         "window", "ahead", "chunk", "cap", "sinks", "both_ways", "key_bias_is_separable"))
+    temperature = property(lambda self: _temperature_of(self._layer))
 
     def __del__(self):
         for maker in getattr(self, "_makers", {}).values():
@@ -520,8 +631,37 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
                 attention_factor=None, **parameters):
     """Frequencies of a layer (0, unless given) of a model's config.json or GGUF file, or of a dict as
     config.to_dict() gives it, for sequences of `length` tokens (1), None if the layer does not
-    rotate; or of a rule by its name and parameters (errors list both; geometric, if none is named),
-    which changes the frequencies `of`; or given ones, with an attention factor (1)."""
+    rotate; or of a rule by its name and parameters, geometric if none is named; or given ones,
+    inv_freq [pairs] in radians per position, with an attention factor (1).
+
+    Lengths are in tokens. [] marks parameters that may be left out. A rule of the first group changes
+    the frequencies `of`; without `of` it changes geometric ones, whose rotary_dim and base are then
+    given too. posenc/frequency/ has formulas and sources.
+
+        linear               factor
+        ntk                  factor
+        dynamic_ntk          factor trained_length length
+        mixed_ntk            factor [b]
+        ntk_by_parts         factor original_length [alpha beta]
+        yarn_by_rotations    factor original_length [alpha beta]
+        yarn                 factor original_length [beta_fast beta_slow truncate mscale
+                             mscale_all_dim attention_factor extrapolation]
+        llama3               factor low_freq_factor high_freq_factor original_length
+        longrope             short_factor (list) long_factor (list) original_length length
+                             [factor attention_factor]
+        divided_by_factors   factors (list)
+        truncated            p
+        p_rope               p                            the same by its other name
+        resonance
+        raised_cosine_clip   n
+        fope_floor           trained_length
+
+        geometric            rotary_dim base
+        geometric_inclusive  rotary_dim base
+        proportional         head_dim base p [factor]
+        part_ntk             rotary_dim base factor original_length [ntk extrapolation]
+        pixel                rotary_dim [max_freq]
+        axial                dims (list) base (or a list, one per axis)"""
     where, handle = "frequencies", _pointer()
     if file is None and inv_freq is None:  # two names that rules have, too
         for name, value in (("length", length), ("attention_factor", attention_factor)):
@@ -536,8 +676,7 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
         if value is not None and needed is None:
             raise Error(f"posenc: {where}: {name} must not be given here, got {_shown(value)}")
     if file is not None:
-        return _of_model(where, file, _count(where, "layer", 0 if layer is None else layer),
-                         _count(where, "length", 1 if length is None else length))
+        return _of_model(where, file, layer, length)[0]
     if inv_freq is not None:
         given = _numbers(where, "inv_freq", inv_freq, ("pairs",))
         _call("posenc1_frequencies_of_numbers", given.ctypes.data, given.size,
@@ -562,15 +701,22 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
     return Frequencies(handle)
 
 
+def _written_config(where, config, folder):
+    path = pathlib.Path(folder) / "the dict"  # as errors call it
+    try:
+        path.write_text(json.dumps(dict(config), default=lambda x: x.item()), "utf-8")  # of a number of NumPy
+    except (AttributeError, TypeError, ValueError) as error:
+        raise Error(f"posenc: {where}: the dict must have what a config.json has, got {error}") from None
+    return path
+
+
 def _of_model(where, file, layer, length):
+    """The frequencies, None if the layer does not rotate, and what else the layer says."""
+    layer = _count(where, "layer", 0 if layer is None else layer)
+    length = _count(where, "length", 1 if length is None else length)
     if isinstance(file, collections.abc.Mapping):
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "the dict"  # as errors call it
-            try:
-                path.write_text(json.dumps(dict(file), default=lambda x: x.item()), "utf-8")  # of a number of NumPy
-            except (AttributeError, TypeError, ValueError) as error:
-                raise Error(f"posenc: {where}: the dict must have what a config.json has, got {error}") from None
-            return _of_model(where, path, layer, length)
+            return _of_model(where, _written_config(where, file, folder), layer, length)
     try:
         path = os.fsencode(file)
     except TypeError:
@@ -579,7 +725,29 @@ def _of_model(where, file, layer, length):
         raise Error(f"posenc: {where}: the file's name must have no null character, got {path!r}")
     described, handle = _Layer(), _pointer()
     _call("posenc1_frequencies_of_model", path, layer, length, ctypes.byref(described), ctypes.byref(handle))
-    return Frequencies(handle, described) if handle else None
+    return Frequencies(handle, described) if handle else None, described
+
+
+def _temperature_of(layer):
+    """The temperature of queries, as attend takes it, or None."""
+    if layer is None or not layer.temperature_scale:
+        return None
+    return {"rule": "by_position", "scale": layer.temperature_scale, "length": layer.temperature_length,
+            "offset": layer.temperature_offset}
+
+
+def alibi_slopes(heads, max_bias=8.0):
+    """ALiBi's slopes, float64 [heads], per token of distance, for attend and attention. max_bias: minus
+    log2 of the last slope of a power of two of heads, MPT's alibi_bias_max."""
+    where = "alibi_slopes"
+    return _slopes(where, _count(where, "heads", heads, 1, 65537), _real(where, "max_bias", max_bias), 1)
+
+
+def _slopes(where, heads, max_bias, factor):
+    slopes = numpy.empty(heads)
+    if _library().posenc1_alibi_slopes(heads, max_bias, factor, _data(slopes)) != 0:
+        raise _last_error(where)
+    return slopes
 
 
 # ---- Heads, and their rotation
@@ -592,7 +760,7 @@ def _heads(h, where, name, array, type, *others):
     if not isinstance(array, numpy.ndarray) or not 3 <= array.ndim <= 4:
         raise Error(f"posenc: {where}: {name} must be an array of NumPy, [..., tokens, heads, head_dim] of 3 or 4 axes, "
                     f"got {_type_of(array)}")
-    format = _TYPE_OF.get(array.dtype)
+    format = _TYPES["bf16"] if array.__class__ is _Bfloat16 else _TYPE_OF.get(array.dtype)
     if type is not None or format is None:
         given = _named(where, "type", _TYPES, type)
         if given == _TYPES["bf16"] and array.dtype == _UINT16:
@@ -655,7 +823,7 @@ class Cache:
 
     def _bytes(self, where):
         """Memory, which may have been replaced since."""
-        given, shape = self.memory, self._shape
+        given, shape = _viewed(where, "memory", self.memory), self._shape
         if given.__class__ is not numpy.ndarray:
             _require_unmasked(where, "memory", given)
         if not isinstance(given, numpy.ndarray) or given.dtype != numpy.uint8 or given.shape != shape \
@@ -702,6 +870,7 @@ class StepHeads:
                  slots=None, source_slots=None, eps=_OFF, weight=None, norm=_RMS, after=False, eps_place=_INSIDE,
                  plus_one=False, scale=_OFF, rounding=None, hadamard=_NONE, from_hadamard=_NONE, _called=("write_step", "source")):
         where, name = _called
+        source, out = _viewed(where, name, source), _viewed(where, "out", out)
         self._c = c = _Operand()
         self._caches, self._read, self._source, self._layout = [], [], source, _named(where, "layout", _LAYOUTS, layout)
         from_, is_cache = c.from_, isinstance(source, Cache)
@@ -815,6 +984,93 @@ def rotate(array, rows, *, layout="halves", first_dim=_NONE, out=None, type=None
     return array if out is None else out
 
 
+def _rotation(where, config, layer, length, *positions):
+    """The frequencies, or None, and what else a layer says, or None."""
+    if isinstance(config, Frequencies):
+        for name, value in ("layer", layer), ("length", length):
+            if value is not None:
+                raise Error(f"posenc: {where}: {name} must not be given with Frequencies, which are of one, got {_shown(value)}")
+        return config, config._layer
+    if length is None:
+        right = [at for at in positions if at.size and at.dtype.kind in "iuf" and numpy.isfinite(at).all()]
+        length = max([1, *(int(at.max()) + 1 for at in right)])
+    return _of_model(where, config, layer, length)
+
+
+def _rotated(where, name, x, at_name, at, f, layout, type, out=None):
+    """A copy of x, or out, rotated; x [..., tokens, heads, head_dim], at as rope has positions."""
+    heads = _Heads()
+    batches, tokens, *_ = _heads(heads, where, name, _viewed(where, name, _detached(x, out)), type, _viewed(where, "out", out))
+    if at.ndim == (2 if f.axes == 1 else 3):
+        if at.shape[-2:] != (batches, tokens):
+            raise Error(f"posenc: {where}: {at_name} must be [{tokens}] or [{batches}, {tokens}], got {_type_of(at)}")
+        at = at.reshape(*at.shape[:-2], batches * tokens)
+    rows = f._rows(where, at_name, at, _REALS[2 if heads.format == 2 else 1], 0)
+    return _turned(x, rows, out, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim,
+                   _called=(where, name))
+
+
+def _detached(x, out):
+    """x without its gradient, where a copy of it is rotated."""
+    return x.detach() if out is None and _is_tensor(x) else x
+
+
+def _turned(x, rows, out, **how):
+    """A copy of x, or out, rotated. A tensor of PyTorch has its gradient, which is rotated back."""
+    if out is None and _is_tensor(x) and x.requires_grad and sys.modules["torch"].is_grad_enabled():
+        class Turn(sys.modules["torch"].autograd.Function):
+            @staticmethod
+            def forward(_, x):
+                return _turned(x.detach(), rows, None, **how)
+
+            @staticmethod
+            def backward(_, gradient):
+                back = rows * numpy.array([[1], [-1]], rows.dtype)
+                return _turned(gradient if gradient.stride(-1) == 1 else gradient.contiguous(), back, None, **how)
+
+        return Turn.apply(x)
+    x, (where, name) = _detached(x, out), how["_called"]
+    out = _empty_like(x, _viewed(where, name, x)) if out is None else out
+    one = StepHeads(x, out=out, **how)
+    _run(where, rows, ((name, one, True),), run=0 not in one._shape)
+    return out
+
+
+def rope(x, positions, config, *, layer=None, length=None, layout=None, type=None, out=None):
+    """Rotary embedding: rotates queries or keys x, [..., tokens, heads, head_dim] of 3 or 4 axes, by their
+    positions. Returns a new array of the type of x, or writes into `out` and returns it.
+
+    positions: [tokens] or [batches, tokens]. Frequencies on several axes (time, row, column) also take
+    [axes, tokens] and [axes, batches, tokens]. Positions are integers of 64 bits, or floats.
+    config: the path of a model's config.json or GGUF file; a dict, as config.to_dict() gives it; or
+    Frequencies, of any rule that posenc.frequencies lists. A file is read at each call; Frequencies are
+    faster.
+    layer: of the model (0). A layer that does not rotate leaves x as it is.
+    length: of the sequence, in tokens, for LongRoPE and dynamic NTK (the largest position + 1).
+    layout: of the pairs, halves or interleaved (that of config; halves for a rule).
+
+    Numbers are float16, float32, float64 or bfloat16; type="bf16" says that uint16 are bfloat16. Angles
+    are exact at any position. Errors are below 1e-6 of a pair's norm in float32, and 16 bits are rounded
+    once. A tensor of PyTorch has its gradient. Hugging Face's heads, [batches, heads, tokens, head_dim],
+    are x.transpose(1, 2), which is no copy."""
+    where = "rope"
+    at = _array(where, "positions", positions)
+    f, _ = _rotation(where, config, layer, length, at)
+    if f is not None:
+        return _rotated(where, "x", x, "positions", at, f, layout, type, out)
+    viewed = _viewed(where, "x", _detached(x, out))
+    _heads(_Heads(), where, "x", viewed, type, _viewed(where, "out", out))
+    if out is None and _is_tensor(x):
+        return x.clone()
+    out = numpy.array(x if isinstance(x, numpy.ndarray) else viewed, subok=True) if out is None else out
+    to = _viewed(where, "out", out)
+    if to.__class__ is not viewed.__class__ or (to.shape, to.dtype) != (viewed.shape, viewed.dtype):
+        raise Error(f"posenc: {where}: out must be {viewed.dtype} {list(x.shape)}, got {_type_of(to)}")
+    _require_writeable(where, to)
+    to[...] = viewed
+    return out
+
+
 def write_step(rows=None, *, queries=None, keys=None, values=None):
     """A layer's step in one pass: norm, rotation, scale, rounding, and the write to caches, of
     StepHeads; values are not rotated. rows: float32 [tokens, 2, pairs] (float64 for heads of float64);
@@ -846,9 +1102,10 @@ def hadamard(array, block="largest", *, type=None):
     queries against keys that write_step has stored so, and for outputs of such values. block: a power
     of two that divides head_dim; or 0 for none. bfloat16 is uint16 with type="bf16"."""
     where, h = "hadamard", _Heads()
-    batches, *shape = _heads(h, where, "array", array, type)
-    _require_writeable(where, array)
-    for _ in range(batches if array.size else 0):
+    viewed = _viewed(where, "array", array)
+    batches, *shape = _heads(h, where, "array", viewed, type)
+    _require_writeable(where, viewed)
+    for _ in range(batches if viewed.size else 0):
         _call("posenc1_hadamard", h, *shape, _block(where, block))
         h.data += h.page_stride
     return array
@@ -897,6 +1154,7 @@ def page_bounds(keys, page_tokens, slots=None, *, type=None):
     else:
         if slots is not None:
             raise Error(f"posenc: {where}: slots must not be given without a Cache, got {_shown(slots)}")
+        keys = _viewed(where, "keys", keys)
         batches, tokens, heads, head_dim = _heads(h, where, "keys", keys, type)
         if batches != 1:
             raise Error(f"posenc: {where}: keys must be of one sequence, got {batches}")
@@ -1066,7 +1324,9 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     threads. out: an array of any type for the outputs. type="bf16" says that uint16 numbers are bfloat16, in
     queries, keys, values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these
     arrays, [..., queries, heads] and [..., heads, queries, keys]."""
-    where, kept, first = "attend", [], _Attention()
+    where, kept, first, given_queries, given_out = "attend", [], _Attention(), queries, out
+    queries, keys, values, out = (_viewed(where, name, x) for name, x in (
+        ("queries", queries), ("keys", keys), ("values", values), ("out", out)))
     _require_unmasked(where, "queries", queries)
     if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
         raise Error(f"posenc: {where}: queries must be an array of NumPy [heads, head_dim], or with queries, or batches and "
@@ -1183,9 +1443,78 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
                     whole[...] = -numpy.inf if name == "scores" else 0
                     whole[..., :n] = short
     outputs = result[cut] if not no_dims else result[cut][..., :0] if out is None else out
-    found = [outputs, *(x[0, :, 0] if lead == 2 and name != "log_sum_exp" else x[cut[:1] if name != "log_sum_exp" else cut]
+    found = [outputs if given_out is None else given_out, *(x[0, :, 0] if lead == 2 and name != "log_sum_exp" else x[cut[:1] if name != "log_sum_exp" else cut]
                         for name, x in records.items())]
-    return tuple(found) if records else outputs
+    found = [x if x is given_out else _as_tensor(given_queries, x) for x in found]
+    return tuple(found) if records else found[0]
+
+
+def _asked(where, layer, options):
+    """The arguments of attend that a layer names, and options, which stand before them."""
+    for name, needed, what in (("sinks", layer.sinks, "a learned sink logit for each head"),
+                               ("bias", layer.learned_bias, "a bias by distance among its weights")):
+        if needed and options.get(name) is None:
+            raise Error(f"posenc: {where}: {name} must be given for this layer, which has {what}, got None")
+    asked = {"behind": layer.behind, "ahead": 0 if layer.ahead == _ALL_AHEAD else layer.ahead + 1, "chunk": layer.chunk,
+             "cap": layer.cap, "factor": layer.factor, "temperature": _temperature_of(layer)}
+    if "causal" in options:
+        del asked["ahead"]
+    if layer.alibi_heads:
+        asked["slopes"] = _slopes(where, layer.alibi_heads, layer.alibi_max_bias, layer.alibi_factor)
+    return {**asked, **options}
+
+
+def attention(queries, keys, values, *, encoding=None, layer=None, length=None, layout=None, query_positions=None,
+              key_positions=None, type=None, **options):
+    """Attention on queries and keys that are not rotated yet, with an encoding of positions. Changes none
+    of its arrays.
+
+    queries: [batches, queries, heads, head_dim]. keys, values: [batches, tokens, kv_heads, dim]. The axis
+    of batches may be missing. Outputs: [batches, queries, heads, dim of values], float32, or float64 if
+    queries are float64.
+
+    encoding: one of
+        None, "nope"         no positions
+        "alibi"              ALiBi, with the slopes of alibi_slopes(heads); `slopes` takes others
+        Frequencies          rotary embedding by any rule that posenc.frequencies lists
+        a path, or a dict    what a layer of this config.json, GGUF file or config.to_dict() does by
+                             position: rotation, ALiBi, window, chunk, cap, temperature, factor, and
+                             whether queries see later keys. Two things are weights of the model, and
+                             must be given: sinks, and T5's biases as `bias`. Three things are left out:
+                             norms of heads, index heads, and tokens of images that see both ways.
+    layer: of the model (0). length, layout: as rope has them.
+    query_positions, key_positions: [tokens] or [batches, tokens]. Tokens count from 0, and queries are
+    the last tokens, unless positions are given. Frequencies on several axes also take [axes, tokens];
+    queries then see keys by their order.
+
+    options: all that attend takes, such as causal, behind, mask, bias, slopes, temperature, tau, cap,
+    sinks, weights=True and threads. An option overrides what the encoding says. causal is off unless the
+    encoding is a model's layer."""
+    where = "attention"
+    arrays = {name: _viewed(where, name, x) for name, x in (("queries", queries), ("keys", keys), ("values", values))}
+    (_, count, heads, _), (_, tokens, *_), _ = (
+        _heads(_Heads(), where, name, x, type if name == "queries" or _is_uint16(x) else None, *arrays.values())
+        for name, x in arrays.items())
+    if isinstance(encoding, str) and encoding in ("nope", "alibi"):
+        options = {"slopes": alibi_slopes(heads), **options} if encoding == "alibi" else options
+        encoding = None
+    positions = {"query_positions": query_positions, "key_positions": key_positions}
+    if encoding is not None:
+        ends = tokens if options.get("lengths") is None else _int64s(where, "lengths", options["lengths"], "sequences")[:, None]
+        defaults = {"query_positions": numpy.arange(count) - count + ends, "key_positions": numpy.arange(tokens)}
+        at = {name: defaults[name] if given is None else _array(where, name, given) for name, given in positions.items()}
+        f, of_layer = _rotation(where, encoding, layer, length, *at.values())
+        if of_layer is not None:
+            options = _asked(where, of_layer, options)
+        if f is not None:
+            queries, keys = (_rotated(where, name, x, at_name, at[at_name], f, layout, type if _is_uint16(arrays[name]) else None)
+                             for name, x, at_name in (("queries", queries, "query_positions"), ("keys", keys, "key_positions")))
+            positions = {name: None if f.axes > 1 and at[name].ndim > 1 else given for name, given in positions.items()}
+    else:
+        for name, value in ("layer", layer), ("length", length), ("layout", layout):
+            if value is not None:
+                raise Error(f"posenc: {where}: {name} must not be given without an encoding that rotates, got {_shown(value)}")
+    return attend(queries, keys, values, type=type, **positions, **options)
 
 
 def _attend(attentions, threads, kept):
@@ -1287,3 +1616,97 @@ def profile(f, distances, rho=1.0):
         raise Error(f"posenc: {where}: rho must be finite, got {rho}")
     rotated = 2 * f.attention_factor * rows[:, 0].sum(axis=1)
     return f.softmax_factor * rho * (rotated + f.head_dim - 2 * f._pairs) / numpy.sqrt(f.head_dim)
+
+
+# ---- The program posenc, which studies position
+
+def _program():
+    here = pathlib.Path(__file__).resolve().parent
+    given = os.environ.get("POSENC_PROGRAM")
+    for path in [given] if given else [here / "posenc-program", *here.glob("../../build/*/posenc")]:
+        if os.path.isfile(path):
+            return str(path)
+    raise Error(f"posenc: the program must be at {given or here / 'posenc-program'}, found none; "
+                "cmake --workflow --preset curves builds it in a checkout")
+
+
+def _words(where, name, value, folder):
+    """An argument of the program: what is not text or a number is written to a file."""
+    if isinstance(value, (list, tuple)):
+        return [word for one in value for word in _words(where, name, one, folder)]
+    if isinstance(value, collections.abc.Mapping):
+        return [str(_written_config(where, value, folder))]
+    value = _viewed(where, name, value)
+    if isinstance(value, numpy.ndarray):
+        path = pathlib.Path(folder) / f"{name}.npy"
+        numpy.save(path, _array(where, name, value))
+        return [str(path)]
+    if isinstance(value, (str, bytes, os.PathLike, numbers.Real)) and not isinstance(value, bool):
+        return [os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)]
+    raise Error(f"posenc: {where}: {name} must be text, numbers, paths, a dict or an array, got {_type_of(value)}")
+
+
+def ask(verb, *arguments, **options):
+    """Runs the program `posenc VERB ARGUMENTS --OPTION VALUE`, and returns its numbers: its JSON if the
+    verb has --json, else its CSV as a dict of columns, float64 [rows], or lists of text.
+
+        posenc.ask("inspect", "config.json")          how a model encodes positions; of each rotation
+                                                      the context_bound and the positional_budget
+        posenc.ask("curves", encodings=["rope", "alibi", "t5"], heads=8)      scores and weights by
+                                                      distance, of any of 14 encodings
+        posenc.ask("verdict", config.to_dict())       what engines get wrong on this model
+        posenc.ask("heads", q=q, k=k)                 whether heads attend by position or by content
+        posenc.ask("pairs", q=q, k=k)                 what each frequency adds to scores
+        posenc.ask("norms", "model.gguf")             which heads may be positional
+        posenc.ask("run", "model.gguf", text="book.txt")      what a change costs a trained model
+
+    `python3 -m posenc --help` lists all verbs, `python3 -m posenc VERB --help` the options of one; `_`
+    stands for `-`. A value is text, a number, a path, or a list of these; True is a flag; a dict is
+    what a config.json has; an array is written as .npy (queries and keys [tokens, heads, head_dim])."""
+    where, flags = "ask", []
+    if not isinstance(verb, str) or not verb.isalpha():
+        raise Error(f"posenc: {where}: the verb must be a name, got {_shown(verb)}")
+    with tempfile.TemporaryDirectory() as folder:
+        words = _words(where, "arguments", arguments, folder)
+        for name, value in options.items():
+            given = [] if value is True else _words(where, name, value, folder)
+            flags += [f"--{name.replace('_', '-')}", *given]
+
+        def said(*more):
+            return subprocess.run([_program(), verb, *more], capture_output=True, text=True)
+
+        gives_json = re.search(r"^ +--json\b", said("--help").stdout, re.MULTILINE)
+        path = pathlib.Path(folder) / "answer.csv"
+        ran = said(*words, *flags, *(["--json"] if gives_json else ["--csv", str(path)]))
+        if ran.returncode and not (gives_json and ran.stdout):  # of a verdict, the status says what was found
+            raise Error(f"posenc: {where}: {(ran.stderr or ran.stdout).strip()}")
+        if gives_json:
+            return json.loads(ran.stdout)
+        with path.open(newline="") as file:
+            return _columns(csv.DictReader(file))
+
+
+def _columns(rows):
+    columns = {name: [] for name in rows.fieldnames}
+    for row in rows:
+        for name, cells in columns.items():
+            cells.append(row[name])
+    for name, cells in columns.items():
+        try:
+            columns[name] = numpy.array([float(cell) if cell else numpy.nan for cell in cells])
+        except ValueError:  # text
+            pass
+    return columns
+
+
+def _main():
+    """python3 -m posenc VERB: the program."""
+    try:
+        program = _program()
+    except Error as error:
+        sys.exit(str(error))
+    os.execv(program, ["posenc", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    _main()

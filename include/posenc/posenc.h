@@ -98,7 +98,8 @@ typedef struct posenc1_parameter {
  *   longrope             short_factor (list) long_factor (list) original_length length
  *                        [factor attention_factor]
  *   divided_by_factors   factors (list)
- *   truncated            p                            p-RoPE
+ *   truncated            p
+ *   p_rope               p                            the same by its other name
  *   resonance
  *   raised_cosine_clip   n
  *   fope_floor           trained_length
@@ -140,7 +141,7 @@ typedef enum posenc1_both_ways {
 
 /** The settings that posenc1_frequencies_of_model gives besides a layer's frequencies. layout and
  * first_dim are fields of posenc1_operand; behind, ahead, chunk, factor and cap are fields of
- * posenc1_attention. */
+ * posenc1_attention, which also takes the temperature, and ALiBi as slopes. */
 typedef struct posenc1_layer {
   posenc1_layout layout; /**< of the pairs; POSENC1_UNROTATED: the layer does not rotate (NoPE) */
   size_t first_dim;      /**< of the rotary block; or POSENC1_LAST_DIMS */
@@ -158,7 +159,20 @@ typedef struct posenc1_layer {
   /** 1: keys can be stored without their bias, which key_bias of posenc1_attention adds to scores;
    * 0: they have none, or a norm stands behind it; -1: not known. */
   int key_bias_is_separable;
+
+  double temperature_scale;  /**< of the queries' temperature POSENC1_BY_POSITION; 0: none */
+  double temperature_length; /**< its length */
+  double temperature_offset; /**< its offset */
+  size_t alibi_heads;        /**< posenc1_alibi_slopes makes ALiBi's slopes of these; 0: none */
+  double alibi_max_bias;     /**< minus log2 of the last slope of a power of two of heads */
+  double alibi_factor;       /**< on slopes */
+  int learned_bias;          /**< not 0: scores get a bias by distance from the model's weights,
+                              * which `bias` of posenc1_attention takes (T5's buckets) */
 } posenc1_layer;
+
+/** ALiBi's slopes, [heads], as posenc/score/alibi.hpp has them, times the factor. heads: from 1 to
+ * 65536. max_bias, 8 in most models, and factor, 1 in most: finite and positive. */
+posenc1_status posenc1_alibi_slopes(size_t heads, double max_bias, double factor, double* slopes);
 
 /** The frequencies of a layer of a model, for sequences of `length` tokens, from a file, which may
  * be a pipe: GGUF if its name ends in .gguf or it begins with a G, else config.json. A model in

@@ -526,6 +526,7 @@ static void test_model(void) {
        layer.first_dim == 0 && layer.behind == 0 && layer.factor == 1);
   MUST(layer.ahead == 0 && layer.chunk == 0 && layer.cap == 0 && !layer.sinks &&
        layer.both_ways == POSENC1_NO_BLOCK && layer.key_bias_is_separable == 0);
+  MUST(layer.temperature_scale == 0 && layer.alibi_heads == 0 && !layer.learned_bias);
   MUST(posenc1_frequencies_read(f, inv_freq, NULL) == 64);
   MUST(inv_freq[0] == 1 && fabs(inv_freq[63] - pow(500000, -126 / 128.0) / 8) < 1e-20);
   posenc1_frequencies_destroy(f);
@@ -534,6 +535,18 @@ static void test_model(void) {
   MUST_REFUSE(posenc1_frequencies_of_model("no_such_file", 0, 1, &layer, &f), "no_such_file");
   MUST_REFUSE(posenc1_frequencies_of_model("", 0, 1, &layer, &f), "file must be a name, got none");
   MUST_REFUSE(posenc1_frequencies_of_model("/", 0, 1, &layer, &f), "/: must be a file");
+}
+
+static void test_slopes(void) {
+  double slopes[6];
+  MUST_WORK(posenc1_alibi_slopes(6, 8, 0.5, slopes));
+  double const wanted[6] = {0.125, 0.03125, 0.0078125, 0.001953125, 0.25, 0.0625};
+  for (size_t i = 0; i < 6; ++i) MUST(slopes[i] == wanted[i]);
+  MUST_REFUSE(posenc1_alibi_slopes(0, 8, 1, slopes), "heads must be positive, got 0");
+  MUST_REFUSE(posenc1_alibi_slopes(6, 0, 1, slopes), "max_bias must be finite and positive, got 0");
+  MUST_REFUSE(posenc1_alibi_slopes(6, 8, NAN, slopes),
+              "posenc1_alibi_slopes: factor must be finite and positive, got NaN");
+  MUST_REFUSE(posenc1_alibi_slopes(6, 8, 1, NULL), "posenc1_alibi_slopes: slopes must not be null");
 }
 
 /* ---- The bits that a version promises: of x' = x c - y s and y' = y c + x s, the second product
@@ -670,6 +683,7 @@ int main(void) {
   test_layouts();
   test_zeros();
   if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
+  test_slopes();
   posenc1_row_maker_destroy(c.maker);
   printf("ran %s\n", set);
   return 0;

@@ -1,14 +1,6 @@
 """python -m posenc VERB: the program posenc, which the wheel has in it."""
 
-import os
-import pathlib
-import sys
-
-
-def main():
-    program = pathlib.Path(__file__).with_name("posenc-program")
-    os.execv(program, ["posenc", *sys.argv[1:]])
-
+from posenc import _main as main
 
 if __name__ == "__main__":
     main()

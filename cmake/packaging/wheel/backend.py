@@ -1,5 +1,5 @@
 """Builds posenc's wheel (PEP 517) of the folder posenc/, the library being in it; needs Python 3.11
-alone. The bytes are the same each time. The tag names the oldest glibc that has what the library
+alone. In a clone CMake makes that folder, by the target wheel. The bytes are the same each time. The tag names the oldest glibc that has what the library
 needs (manylinux), or the system alone (linux) if it needs a libstdc++ too."""
 
 import ast
@@ -7,6 +7,8 @@ import base64
 import hashlib
 import pathlib
 import re
+import shutil
+import subprocess
 import tomllib
 import zipfile
 
@@ -22,7 +24,19 @@ def platform_of(library):
     return f"linux_{machine}" if b"\0GLIBCXX_" in bytes_ else f"manylinux_2_{max(17, *minors)}_{machine}"
 
 
+def build_in_clone(folder):
+    for command in ["--preset", "curves"], ["--build", "build/curves", "--target", "wheel"]:
+        try:
+            subprocess.run(["cmake", *command], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise SystemExit(f"posenc: cmake {' '.join(command)}: {error}; examples/README.md says what it needs") from None
+    wheel, = pathlib.Path("build/curves/wheel").glob("posenc-*.whl")
+    return pathlib.Path(shutil.copy(wheel, folder)).name
+
+
 def build_wheel(folder, config_settings=None, metadata_directory=None):
+    if pathlib.Path("CMakePresets.json").exists():
+        return build_in_clone(folder)
     project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
     name = f"{project['name']}-{project['version']}"
     library, = pathlib.Path("posenc").glob("*.so")

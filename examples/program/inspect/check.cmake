@@ -38,6 +38,11 @@ expect(0 out "large enough for 512 tokens: at distance 725 the sum" --base 10k -
 expect(0 out "large enough for 131,072 tokens|too small for the context: at distance 85,133" "${models}/llama-3.1-8b.json")
 expect(0 out "sum of cos.distance . frequency. over pairs stays positive up to a distance of" "${models}/gemma-4-31b.json")
 # ALiBi's slopes of 32 heads are 2^-(1/4) to 2^-8: ln 2 over them is 0.8243 and 177.4.
+# The bound is that of the text; 9 of 64 pairs single out the previous token with the least score.
+expect(0 out "too small for the context: at distance 1,707" "${models}/llama-2-7b.json")
+expect(0 out "\"context_bound\": { \"reach\": 1048576, \"context\": 1707, \"certain\": -1.0, \"longest_wavelength\": 54410.1[0-9]* }, \"positional_budget\": { \"tokens\": 4096, \"distance\": 1, \"weight\": 0.99, \"pairs\": 9, \"score\": 27.79"
+  --json "${models}/llama-2-7b.json")
+expect(0 out "\"positional_budget\": null" --json --length 1 "${models}/llama-2-7b.json")
 expect(0 out "By its bias alone a key loses half of its weight after 0.8243 tokens in the steepest head, after 177.4 tokens in the flattest" "${models}/mpt-7b.json")
 expect(0 out "No rotation. .*|No score changes with distance: a head sees as far as its mask" "${models}/smollm3-3b.json")
 foreach(model IN LISTS all)

@@ -1,9 +1,12 @@
 #include "data.hpp"
 
+#include <algorithm>
 #include <ostream>
 #include <stdexcept>
 #include <variant>
 
+#include "posenc/analysis/context_bound.hpp"
+#include "posenc/analysis/positional_budget.hpp"
 #include "posenc/model/rotate.hpp"
 #include "remarks.hpp"
 #include "reporting/csv.hpp"
@@ -12,12 +15,47 @@
 #endif
 
 namespace inspect {
+#ifdef POSENC_READS_MODELS
+namespace {
+
+// How far a head sees by its frequencies alone, and the score that singles out the previous token.
+nlohmann::ordered_json far_and_near(posenc::frequencies const& f, std::size_t reach) {
+  auto const farthest = farthest_of(reach, f.pairs());
+  auto const bounds = posenc::context_bound(f, farthest);
+  nlohmann::ordered_json object{
+      {"context_bound",
+       {{"reach", farthest},
+        {"context", model_json::json_or_null<nlohmann::ordered_json>(bounds.context)},
+        {"certain", bounds.certain},
+        {"longest_wavelength", bounds.longest_wavelength}}},
+      {"positional_budget", nullptr}};
+  constexpr double weight = 0.99;
+  auto const tokens = std::min(reach, std::size_t{8192});
+  try {
+    auto const budget = posenc::positional_budget(f, tokens, weight, 1);
+    object["positional_budget"] = {{"tokens", tokens},
+                                   {"distance", 1},
+                                   {"weight", weight},
+                                   {"pairs", budget.cheapest},
+                                   {"score", budget.score}};
+  } catch (std::invalid_argument const&) {
+    // No score gives the weight: there is one token, no rotation, or a recurrence.
+  }
+  return object;
+}
+
+}  // namespace
+#endif
 
 void print_json(std::ostream& os, std::string const& file, posenc::model_description const& model,
                 std::size_t length) {
 #ifdef POSENC_READS_MODELS
   nlohmann::ordered_json object{{"file", file}};
   object.update(model_json::json_of(model, length));
+  for (std::size_t i = 0; i < model.kinds.size(); ++i)
+    for (std::size_t j = 0; auto const& rotary : model.kinds[i].rotary)
+      object["kinds"][i]["rotary"][j++].update(
+          far_and_near(rotary.frequencies.at(length), reach_of(model.kinds[i], length)));
   os << object.dump(2) << '\n';
 #else
   throw std::runtime_error("--json: this posenc was built without nlohmann-json");

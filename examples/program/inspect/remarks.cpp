@@ -35,9 +35,7 @@ std::vector<std::string> remarks(layer_description const& kind, frequencies cons
                      ", of wavelength " + rounded(first_slow->wavelength) + ".");
   }
   bool const is_whole = f.rotary_dim() == kind.head_dim;
-  // The sum of a million distances takes a tenth of a second.
-  auto const farthest = std::max(std::min(reach, (std::size_t{1} << 29) / pairs.size()),
-                                 (std::size_t{1} << 26) / pairs.size());
+  auto const farthest = farthest_of(reach, pairs.size());
   std::string const which = is_whole ? "The base" : "Among rotary dims alone, the base",
                     sum = "the sum of cos(distance * frequency) over pairs";
   if (auto const m = posenc::first_negative_distance(f, farthest); m && *m < reach) {

@@ -17,6 +17,12 @@ inline std::size_t reach_of(posenc::layer_description const& kind, std::size_t c
   return std::min({context, kind.window.value_or(context), kind.chunk.value_or(context)});
 }
 
+/// Up to which distance to look for a negative sum: beyond the reach, where that takes a moment. (A
+/// million distances of 64 pairs take a tenth of a second.)
+inline std::size_t farthest_of(std::size_t reach, std::size_t pairs) {
+  return std::max(std::min(reach, (std::size_t{1} << 29) / pairs), (std::size_t{1} << 26) / pairs);
+}
+
 /// One sentence each.
 std::vector<std::string> remarks(posenc::layer_description const& kind,
                                  posenc::frequencies const& f, std::size_t context);

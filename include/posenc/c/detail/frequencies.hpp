@@ -185,6 +185,7 @@ constexpr rule rules[] = {
     {"divided_by_factors", "factors",
      [](auto& p, auto& f) { return divided_by_factors(f, p.list("factors")); }},
     {"truncated", "p", [](auto& p, auto& f) { return truncated(f, p.number("p")); }},
+    {"p_rope", "p", [](auto& p, auto& f) { return truncated(f, p.number("p")); }},
     {"resonance", "", [](auto&, auto& f) { return resonance(f); }},
     {"raised_cosine_clip", "n",
      [](auto& p, auto& f) { return raised_cosine_clip(f, p.count("n")); }},

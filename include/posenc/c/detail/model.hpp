@@ -1,6 +1,7 @@
-// The C API: the frequencies of a model's layer.
+// The C API: the frequencies of a model's layer, and its slopes.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "posenc/c/detail/handles.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/score/alibi.hpp"
 #if defined(POSENC_KERNELS_MODEL)
 #include "posenc/model/hugging_face/read_model.hpp"
 #endif
@@ -47,7 +49,14 @@ inline void describe(char const* file, size_t layer, size_t length, posenc1_laye
                       .sinks = kind.sinks ? 1 : 0,
                       .depends_on_length = 0,
                       .both_ways = static_cast<posenc1_both_ways>(kind.both_ways),
-                      .key_bias_is_separable = separable ? int{*separable} : -1};
+                      .key_bias_is_separable = separable ? int{*separable} : -1,
+                      .temperature_scale = kind.temperature ? kind.temperature->scale : 0,
+                      .temperature_length = kind.temperature ? kind.temperature->floor_scale : 0,
+                      .temperature_offset = kind.temperature ? kind.temperature->offset : 0,
+                      .alibi_heads = kind.alibi ? kind.alibi->heads : 0,
+                      .alibi_max_bias = kind.alibi ? kind.alibi->max_bias : 0,
+                      .alibi_factor = kind.alibi ? kind.alibi->factor : 0,
+                      .learned_bias = kind.buckets ? 1 : 0};
   if (kind.rotary.empty()) {
     *result = nullptr;
   } else {
@@ -65,6 +74,17 @@ inline void describe(char const* file, size_t layer, size_t length, posenc1_laye
 }
 
 #endif
+
+POSENC_C_FUNCTION posenc1_status posenc1_alibi_slopes(size_t heads, double max_bias, double factor,
+                                                      double* slopes) {
+  return guarded([&] {
+    constexpr auto function = "posenc1_alibi_slopes";
+    require_given(function, {{"slopes", slopes}});
+    require_positive(function, "factor", factor);
+    alibi const plain(heads, max_bias);
+    std::ranges::transform(plain.slopes(), slopes, [&](double slope) { return slope * factor; });
+  });
+}
 
 POSENC_C_FUNCTION posenc1_status posenc1_frequencies_of_model(
     [[maybe_unused]] char const* file, [[maybe_unused]] size_t layer,
