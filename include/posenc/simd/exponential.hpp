@@ -99,10 +99,42 @@ struct split_exponent {
   }
 };
 
+#if defined(__AVX512F__)
+POSENC_QUIET_BEGIN
+/// e^x = 2^n 2^(x / ln 2 - n), as exact as the function below. AVX-512 has one instruction that
+/// scales by powers of 2 and makes 0 of what a mask leaves out.
+POSENC_ALWAYS_INLINE inline register_of<float> exponential_of_16(
+    register_of<float> const& x) noexcept {
+  using number = register_of<float>;
+  static constexpr auto coefficients = [] {
+    auto of_twos = series_of_exponential<float>::coefficients;
+    double factor = 1;
+    for (auto i = of_twos.size(); i-- > 0; factor *= std::numbers::ln2)
+      of_twos[i] = static_cast<float>(double{of_twos[i]} * factor);
+    return of_twos;
+  }();
+  constexpr auto to_integer = 0x1.8p+23f;  // adding it rounds to an integer
+  auto const log2e = number(std::numbers::log2e_v<float>);
+  auto shifted = lanes<float>::multiply_add(x, log2e, number(to_integer));
+  as_written(shifted);  // else to_integer would cancel
+  auto n = shifted - number(to_integer);
+  as_written(n);  // else the product would be distributed
+  auto const series =
+      polynomial<lanes<float>>(coefficients, lanes<float>::multiply_subtract(x, log2e, n));
+  auto const is_normal =
+      _mm512_cmp_ps_mask(x.data, _mm512_set1_ps(lowest_exponent<float>), _CMP_NLT_UQ);  // or NaN
+  return number(_mm512_maskz_scalef_ps(is_normal, series.data, n.data));
+}
+POSENC_QUIET_END
+#endif
+
 /// e^x = 2^n e^r, off by at most 2 + |x| roundings; the series by an eighth of one. NaN gives NaN.
 template <std::floating_point T>
 requires has_registers<T> POSENC_ALWAYS_INLINE inline register_of<T> exponential(
     lanes<T>, register_of<T> const& x) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (std::same_as<T, float> && lanes<T>::size == 16) return exponential_of_16(x);
+#endif
   split_exponent<T> const parts(x);
   auto const series = polynomial<lanes<T>>(series_of_exponential<T>::coefficients, parts.rest);
   // Whether x is below the lowest exponent (or -infinity) but not NaN. The bits of negative numbers
