@@ -22,9 +22,9 @@ void expect_product(std::size_t rows, std::size_t columns, std::size_t terms, bo
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = small(i, 7);
   for (std::size_t i = 0; i < panel.size(); ++i) panel[i] = small(i, 11);
   auto const before = to;
-  multiply<T>({to.data(), columns + 3, rows_of_tile(a.data(), terms + 2, rows), 1, panel.data(),
-               terms, T{2}, adds},
-              rows, columns);
+  multiply(tile<T>{to.data(), columns + 3, rows_of_tile(a.data(), terms + 2, rows), 1, panel.data(),
+                   terms, T{2}, adds},
+           rows, columns);
   for (std::size_t i = 0; i < to.size(); ++i) {
     auto const r = i / (columns + 3), c = i % (columns + 3);
     auto expected = before[i];
@@ -51,8 +51,8 @@ TEST(tile, steps_from_term_to_term_and_repeats_the_last_row) {
   auto const rows = rows_of_tile(a.data(), 2, 3);
   for (std::size_t r = 0; r < tile_rows; ++r) EXPECT_EQ(rows[r], a.data() + (r < 3 ? 2 * r : 4));
   std::vector<float> panel(2 * tile_columns<float>, 1.0f), to(3);
-  multiply<float>({to.data(), 1, rows_of_tile(a.data(), 1, 3), 3, panel.data(), 2, 1.0f, false}, 3,
-                  1);
+  multiply(tile<float>{to.data(), 1, rows_of_tile(a.data(), 1, 3), 3, panel.data(), 2, 1.0f, false},
+           3, 1);
   EXPECT_EQ(to, (std::vector<float>{1 + 4, 2 + 5, 3 + 6}));
 }
 

@@ -27,6 +27,7 @@ inline constexpr std::size_t tile_terms = 128;
 /// to[r][c] = factor sum_n a[r][n step] panel[n][c], or that added to it.
 template <std::floating_point T>
 struct tile {
+  using number = T;
   T* to;
   std::size_t stride;                 ///< from a row of `to` to the next
   std::array<T const*, tile_rows> a;  ///< the first term of each row
@@ -84,24 +85,28 @@ template <std::size_t Width, std::floating_point T>
 
 /// For the first rows and columns of a tile, at least one of each. Rows of `a` beyond them may be
 /// any numbers that can be read.
-template <std::floating_point T>
-void multiply(tile<T> t, std::size_t rows, std::size_t columns) noexcept {
+template <class Tile>
+void multiply(Tile const& t, std::size_t rows, std::size_t columns) noexcept {
+  using T = typename Tile::number;
   constexpr auto size = lanes<T>::size, whole = tile_columns<T>;
+  auto const multiply_columns = [=](Tile const& some) {
+    [&]<std::size_t... Less>(std::index_sequence<Less...>) {
+      ((Less == (columns - 1) / size ? multiply_whole<Less + 1>(some) : void()), ...);
+    }
+    (std::make_index_sequence<tile_width>());
+  };
+  if (rows == tile_rows && columns % size == 0) return multiply_columns(t);
   std::array<T, tile_rows * whole> part;
-  auto const in_part = rows < tile_rows || columns % size != 0;
-  auto* const to = std::exchange(t.to, in_part ? part.data() : t.to);
-  auto const stride = std::exchange(t.stride, in_part ? whole : t.stride);
-  auto const at = [&](std::size_t r) { return to + r * stride; };
-  if (in_part && t.adds) {
+  if (t.adds) {
     part.fill(T{0});
-    for (std::size_t r = 0; r < rows; ++r) std::copy_n(at(r), columns, part.data() + r * whole);
+    for (std::size_t r = 0; r < rows; ++r)
+      std::copy_n(t.to + r * t.stride, columns, part.data() + r * whole);
   }
-  [&]<std::size_t... Less>(std::index_sequence<Less...>) {
-    ((Less == (columns - 1) / size ? multiply_whole<Less + 1>(t) : void()), ...);
-  }
-  (std::make_index_sequence<tile_width>());
-  for (std::size_t r = 0; in_part && r < rows; ++r)
-    std::copy_n(part.data() + r * whole, columns, at(r));
+  auto in_part = t;
+  in_part.to = part.data(), in_part.stride = whole;
+  multiply_columns(in_part);
+  for (std::size_t r = 0; r < rows; ++r)
+    std::copy_n(part.data() + r * whole, columns, t.to + r * t.stride);
 }
 
 }}}  // namespace posenc::detail

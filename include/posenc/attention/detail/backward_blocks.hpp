@@ -48,10 +48,10 @@ void add_transposed_product(heads_view<T> const& sums, T const* factors, T const
       auto const* const panel = panels.of_values(row, terms, dim, columns);
       for (auto key = hull.first; key < hull.last; key += tile_rows) {
         auto const keys = std::min(tile_rows, hull.last - key);
-        multiply<T>({sums(key, 0).data() + dim, static_cast<std::size_t>(sums.strides().token),
-                     rows_of_tile(factors + row * seen + key - b.keys.first, 1, keys), seen, panel,
-                     terms, 1, true},
-                    keys, columns);
+        multiply(tile<T>{sums(key, 0).data() + dim, static_cast<std::size_t>(sums.strides().token),
+                         rows_of_tile(factors + row * seen + key - b.keys.first, 1, keys), seen,
+                         panel, terms, 1, true},
+                 keys, columns);
       }
     });
   });

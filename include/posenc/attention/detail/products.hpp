@@ -43,10 +43,10 @@ void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_sh
             auto const from = std::max({first / size * size, key, b.keys.first}),
                        to = std::min({(last + size - 1) / size * size, key + keys, b.keys.last});
             if (from >= to) return;
-            multiply<T>({scores + row * seen + from - b.keys.first, seen,
-                         rows_of_tile(q + row * dims + dim, dims, rows), 1, panel + (from - key),
-                         terms, scale, dim > 0},
-                        rows, to - from);
+            multiply(tile<T>{scores + row * seen + from - b.keys.first, seen,
+                             rows_of_tile(q + row * dims + dim, dims, rows), 1,
+                             panel + (from - key), terms, scale, dim > 0},
+                     rows, to - from);
           });
         });
       });
@@ -71,10 +71,10 @@ void multiply_outputs(T* outputs, T const* weights, tile_panels<T>& v, block_sha
                  auto const [first, last] = b.seen_by(row, rows);
                  auto const from = std::max(first, key), to = std::min(last, key + keys);
                  if (from >= to) return;
-                 multiply<T>(
-                     {outputs + row * dims + dim, dims,
-                      rows_of_tile(weights + row * seen + from - b.keys.first, seen, rows), 1,
-                      panel + (from - key) * tile_columns<T>, to - from, 1, from > first},
+                 multiply(
+                     tile<T>{outputs + row * dims + dim, dims,
+                             rows_of_tile(weights + row * seen + from - b.keys.first, seen, rows),
+                             1, panel + (from - key) * tile_columns<T>, to - from, 1, from > first},
                      rows, columns);
                });
              });
