@@ -11,6 +11,7 @@
 
 #include "posenc/attention/detail/argument_hash.hpp"
 #include "posenc/attention/given_mask.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -75,7 +76,7 @@ class mask {
   static mask chunked(std::int64_t size) {
     detail::require(size > 0, "mask: the size of a chunk must be positive, got ", size);
     mask result = full;
-    result.chunks_ = std::vector{size};
+    result.chunks_ = sizes{size};
     return result;
   }
 
@@ -239,7 +240,9 @@ class mask {
 
   // Largest distances to keys before the query, and after it: negative if the keys are before it.
   std::int64_t behind_, ahead_;
-  std::optional<std::vector<std::int64_t>> chunks_;  // in optional, for constinit by g++ 11
+  // A vector of this namespace, which is copied out of line: sets of instructions share none.
+  using sizes = detail::line_vector<std::int64_t>;
+  std::optional<sizes> chunks_;  // in optional, for constinit by g++ 11
   std::optional<packing> packing_;
   std::optional<given_mask> given_;
 };
