@@ -418,11 +418,10 @@ void use(heads_view<float> const& x, sinusoidal<halves> const& embedding) {
 }
 #endif
 
-// posenc: dot_products must be of int8_per_head, int8_static, u8_per_head or q8_0
-#ifdef case_dot_products_of_float
-#include "posenc/cache/float_formats.hpp"
+// posenc: dot_products must be of a format, as q8_0{} or numbers_of<bfloat16>{}
+#ifdef case_dot_products_of_numbers
 #include "posenc/decode/dot_products.hpp"
-void use(numbers_of<float> const& format) { dot_products{format}; }
+void use(bfloat16 const& number) { dot_products{number}; }
 #endif
 
 // posenc: elements must be float, double, half, bfloat16 or a type with a storage_format; 16-bit

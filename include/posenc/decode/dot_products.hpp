@@ -1,9 +1,13 @@
-// A format whose codes of 8 bits decoding may multiply by the CPU's own dot products.
+// A format whose products attention may round, so that the CPU's own dot products of integers make
+// them.
 #pragma once
+
+#include <concepts>
 
 #include "posenc/core/target.hpp"
 #include "posenc/heads/format.hpp"
 #include "posenc/simd/x86_dot_products.hpp"
+#include "posenc/simd/x86_pair_products.hpp"
 
 #if defined(POSENC_HAS_DOT_PRODUCTS)
 #include <algorithm>
@@ -27,14 +31,36 @@
 
 namespace posenc { inline namespace POSENC_TARGET {
 
-/// A cache's format, of whose keys or values decoding may make rounded products:
+/// Whether dot_products changes anything in code for this target: with AVX512-VNNI or AVX-VNNI.
+/// Elsewhere products are exact.
+inline constexpr bool has_dot_products = detail::multiplies_pairs;
+
+/// A format, of whose keys or values attention may make rounded products, which are faster:
 ///
 ///     heads_view const k(dot_products(q8_0{}), k_pages, shape, slots), v(...);
+///     heads_view const k(dot_products(numbers_of<bfloat16>{}), numbers, shape), v(...);
 ///     attention(q, k, v, encoding, options)
 ///
-/// Keys of int8_per_head, int8_static or u8_per_head: queries are rounded as int8_per_head rounds a
-/// head, with one scale s = max(|q|max / 127, 1e-6), and the codes are multiplied as integers. A
-/// score is off by at most
+/// **Many rows**, more than 32 per kv head, as in a prompt, and any format: products of integers of
+/// 16 bits. Queries and keys have one scale a head, s = |x|_2 / 32766 (the norm), so that no sum
+/// leaves 32 bits. A score is off by at most
+///
+///     |scale| (s_q / 2 |k|_1 + s_k / 2 |q|_1 + head_dim s_q s_k / 4)
+///
+/// Values have s = |v|max / 4095, and weights e the step m / 8191: m is the largest e s of a row
+/// and its keys among 512, which begin at a multiple of 512. Before softmax divides, an output is
+/// off by at most
+///
+///     sum_t (e_t s_t / 2 + m_t / 16382 |c_t|)            c_t: the value's integer, up to 4095
+///
+/// For random numbers, the rms error is 3e-4 of the outputs' rms. Products are made of floats for
+/// heads whose norm (for values: largest number) is beyond [2^-50, 2^50], and for NaN and
+/// infinities.
+///
+/// **Few rows**, as in a step of decoding, where no encoding acts on keys, need a format of 8 bits
+/// and AVX512-VNNI; products in others are exact. Keys of int8_per_head, int8_static or
+/// u8_per_head: queries are rounded as int8_per_head rounds a head, with one scale s = max(|q|max /
+/// 127, 1e-6), and the codes are multiplied as integers. A score is off by at most
 ///
 ///     |scale| sum_i s / 2 |k_i|
 ///
@@ -52,15 +78,11 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// All this beside the rounding of sums in float; weights count as 0 if m is below 2^-118. A query
 /// with a NaN or an infinity has outputs of NaN. The same bits for any split and any pages.
 ///
-/// Attention makes such products by AVX512-VNNI in a step of decoding: up to 32 rows per kv head,
-/// and no encoding that acts on keys. A prompt, and any step on another CPU, gets the result that
-/// it has without dot_products. A format of your own has dot products if it has codes_are
-/// (heads/format.hpp); others do not compile.
+/// A format of your own has products of few rows too if it has codes_are (heads/format.hpp).
 template <class Format>
 struct dot_products : Format {
-  static_assert(
-      requires { Format::codes_are; },
-      "posenc: dot_products must be of int8_per_head, int8_static, u8_per_head or q8_0");
+  static_assert(cache_format<Format>,
+                "posenc: dot_products must be of a format, as q8_0{} or numbers_of<bfloat16>{}");
 
   explicit dot_products(Format const& format) : Format(format) {}  ///< reads and writes as `format`
 };
@@ -71,7 +93,29 @@ namespace detail {
 template <class F>
 inline constexpr bool multiplies_codes = false;
 template <class F>
+requires requires { F::codes_are; }
 inline constexpr bool multiplies_codes<dot_products<F>> = multiplies_bytes;
+
+/// Whether heads are dot_products, or of a format that may say so as the program runs.
+template <class F>
+inline constexpr bool is_dot_products = false;
+template <class F>
+inline constexpr bool is_dot_products<dot_products<F>> = true;
+template <class Heads>
+concept may_round_products = is_dot_products<typename Heads::format_type> ||
+    requires(Heads const& heads) {
+  { heads.format().rounds_products() } -> std::same_as<bool>;
+};
+template <class Heads>
+bool rounds_products(Heads const& heads) noexcept {
+  if constexpr (is_dot_products<typename Heads::format_type>) {
+    return true;
+  } else if constexpr (may_round_products<Heads>) {
+    return heads.format().rounds_products();
+  } else {
+    return false;
+  }
+}
 
 template <class F>
 inline constexpr bool has_groups = F::codes_are == code_layout::groups_of_32;

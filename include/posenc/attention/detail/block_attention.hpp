@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <type_traits>
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/detail/block_memory.hpp"
@@ -17,6 +18,7 @@
 #include "posenc/attention/detail/finish_outputs.hpp"
 #include "posenc/attention/detail/key_parts.hpp"
 #include "posenc/attention/detail/products.hpp"
+#include "posenc/attention/detail/rounded_products.hpp"
 #include "posenc/attention/detail/score_blocks.hpp"
 #include "posenc/attention/detail/work.hpp"
 #include "posenc/core/detail/line_memory.hpp"
@@ -41,13 +43,22 @@ class block_attention {
         work_(call.work()),
         sizes_(work_.sizes(workers, given_.keys)),
         all_(all),
+        rounds_(call.rounds()),
         scores_(call.sites(), given_, call.missing(), sizes_, memory),
-        memory_(memory, given_, sizes_, work_.in_place, has_temperature(call.encoding())) {}
+        memory_(memory, given_, sizes_, work_.in_place, rounds_, has_temperature(call.encoding())) {
+    if constexpr (Call::may_round)
+      rounded_ = {memory,
+                  sizes_.blocks,
+                  sizes_.queries * given_.group,
+                  rounds_.keys ? sizes_.keys : 0,
+                  given_.head_dim,
+                  rounds_.values ? sizes_.keys : 0,
+                  given_.value_dim};
+  }
 
   void compute(attention_piece const& piece) {
     piece_ = piece;
-    for (std::size_t i = 0; i < piece.blocks; ++i)
-      scores_.encode(i, call_.queries(), first_of(i), count_of(i), piece.kv_head, piece.kv_heads);
+    for (std::size_t i = 0; i < piece.blocks; ++i) encode(i);
     memory_.rows.clear(piece.blocks * rows_of_block());
     auto const range = work_.keys(piece.range, given_.keys);
     if (work_.whole_rows) {
@@ -70,11 +81,20 @@ class block_attention {
     return sizes_.kv_heads * sizes_.queries * given_.group;
   }
   bool see(std::size_t i, token_range among) {
+    block_ = i;
     return scores_.see(i, first_of(i), count_of(i), piece_.kv_head, piece_.kv_heads, among);
   }
   auto keys() const { return call_.keys().slice_heads(piece_.kv_head, piece_.kv_heads); }
   auto values() const { return call_.values().slice_heads(piece_.kv_head, piece_.kv_heads); }
 
+  void encode(std::size_t i) {
+    scores_.encode(i, call_.queries(), first_of(i), count_of(i), piece_.kv_head, piece_.kv_heads);
+    if constexpr (Call::may_round) {
+      if (rounds_.keys)
+        rounded_.queries[i].round(scores_.encoded_queries(i), count_of(i) * given_.group,
+                                  given_.head_dim, static_cast<float>(given_.scale));
+    }
+  }
   void attend_to_part(token_range part) {
     bool has_panels = false;
     for (std::size_t i = 0; i < piece_.blocks; ++i) {
@@ -120,15 +140,30 @@ class block_attention {
   }
 
   void make_key_panels(token_range part) {
-    auto const some = keys().slice_tokens(part.first, part.last - part.first);
-    memory_.key_panels.begin(scores_.encoded_keys(memory_.keys, some, part.first, piece_.kv_head),
-                             part.first);
+    if constexpr (Call::may_round) {
+      if (rounds_.keys && reads_keys<typename Call::encoding_type>(given_))
+        return rounded_.keys.begin({call_.keys(), piece_.kv_head, part});
+    }
+    auto const some =
+        scores_.encoded_keys(memory_.keys, keys().slice_tokens(part.first, part.last - part.first),
+                             part.first, piece_.kv_head);
+    if constexpr (Call::may_round) {
+      if (rounds_.keys) return rounded_.keys.begin({some, 0, part, part.first});
+    }
+    memory_.key_panels.begin(some, part.first);
   }
   void make_value_panels(token_range part) {
+    if constexpr (Call::may_round) {
+      if (rounds_.values) return rounded_.values.begin({call_.values(), piece_.kv_head, part});
+    }
     auto const some = values().slice_tokens(part.first, part.last - part.first);
     memory_.value_panels.begin(as_computed<T>(memory_.values, some), part.first);
   }
   void multiply_keys() {
+    if constexpr (Call::may_round) {
+      if (rounds_.keys)
+        return scores_.multiply(scores_.data(), rounded_.keys, rounded_.queries[block_]);
+    }
     if (work_.in_place)
       scores_.multiply(scores_.data(), keys(), memory_.few);
     else
@@ -136,6 +171,9 @@ class block_attention {
   }
   void multiply_values() {
     auto const& block = scores_.shape();
+    if constexpr (Call::may_round) {
+      if (rounds_.values) return multiply_outputs(memory_.outputs, scores_.data(), rounded_, block);
+    }
     if (work_.in_place) std::fill_n(memory_.outputs, block.rows() * given_.value_dim, T{0});
     if (work_.in_place)
       multiply_outputs<T>(memory_.outputs, scores_.data(), values(), block, memory_.few);
@@ -164,7 +202,7 @@ class block_attention {
         std::copy_n(e.numbers, row.scores.size(), row.scores.data());
       if (!is_finite(e.sum.sum)) scores_.clear_hidden(row);
       memory_.sums[i] = e.sum;
-      memory_.shares[i] = share_of(e.sum, no_sink).share;
+      memory_.shares[i] = e.sum.sum == 0 ? 0 : 1 / e.sum.sum;
       auto* const weights = scores_.data() + i * seen;
       std::fill(weights, row.scores.data(), T{0});
       std::fill(row.scores.data() + row.scores.size(), weights + seen, T{0});
@@ -220,9 +258,13 @@ class block_attention {
   attention_work const& work_;
   block_sizes sizes_;
   partial_rows<T> all_;
+  rounded_sides rounds_;
   score_blocks<T, typename Call::encoding_type> scores_;
   block_memory<T> memory_;
+  struct none {};
+  [[no_unique_address]] std::conditional_t<Call::may_round, rounded_memory, none> rounded_;
   attention_piece piece_ = {};
+  std::size_t block_ = 0;
 };
 
 }}}  // namespace posenc::detail

@@ -53,6 +53,11 @@ struct score_memory {
   }
 };
 
+/// Whether keys, and values, are rounded for the products of many rows.
+struct rounded_sides {
+  bool keys = false, values = false;
+};
+
 /// The memory in which one worker computes.
 template <std::floating_point T>
 struct block_memory {
@@ -64,7 +69,7 @@ struct block_memory {
   partial_rows<T> rows;  ///< [blocks][rows]
 
   block_memory(scratch& memory, attention_arguments const& given, block_sizes const& sizes,
-               bool in_place, bool has_temperature) {
+               bool in_place, rounded_sides const& rounds, bool has_temperature) {
     auto const count = sizes.kv_heads * sizes.queries * given.group;
     keys = memory.take<T>(sizes.keys, given.head_dim);
     values = memory.take<T>(sizes.keys, given.value_dim);
@@ -73,12 +78,12 @@ struct block_memory {
     shares = memory.take<double>(count);
     sums = memory.take<scaled_sum>(count);
     rows = {memory, sizes.blocks * count, given.value_dim};
-    if (in_place) {
+    if (in_place)
       few = {memory, sizes.kv_heads, sizes.queries * given.group, given.head_dim, given.value_dim};
-    } else {
+    if (!in_place && !rounds.keys)
       key_panels = {memory, sizes.keys, given.head_dim, sizes.blocks > 1};
+    if (!in_place && !rounds.values)
       value_panels = {memory, sizes.keys, given.value_dim, sizes.blocks > 1};
-    }
   }
 };
 

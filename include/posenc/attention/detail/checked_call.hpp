@@ -21,7 +21,9 @@
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/decode/dot_products.hpp"
 #include "posenc/encoding/scheme.hpp"
+#include "posenc/simd/x86_pair_products.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
@@ -90,6 +92,14 @@ class checked_call {
   attention_arguments const& given() const noexcept { return given_; }
   attention_records<number> const& records() const noexcept { return records_; }
   attention_work const& work() const noexcept { return work_; }
+  /// Whether the products of some keys or values may be rounded, and those of the call are.
+  static constexpr bool may_round =
+      multiplies_pairs && std::same_as<number, float> &&
+      (may_round_products<std::remove_cvref_t<K>> || may_round_products<std::remove_cvref_t<V>>);
+  rounded_sides rounds() const noexcept {
+    if (!may_round || work_.in_place) return {};
+    return {rounds_products(keys_), rounds_products(values_)};
+  }
   prepared_sites<number, Encoding> const& sites() const noexcept {
     return step_ == nullptr ? *own_step_ : *step_;
   }

@@ -52,24 +52,25 @@ heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
   return copied(numbers.data(), x);
 }
 
+/// Heads that are T at strides, as they lie; no tokens of others.
+template <class T, class Heads>
+heads_view<T const> numbers_in_place(Heads const& x) {
+  heads_view<T const> numbers = {nullptr, {0, 1, 1}};
+  if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
+    numbers = x;
+  } else if constexpr (chooses_format<Heads>) {
+    visit_format(x, [&](auto const& in_format) {
+      if constexpr (std::convertible_to<decltype(in_format), heads_view<T const>>)
+        numbers = in_format;
+    });
+  }
+  return numbers;
+}
 /// Heads of T, to compute with: the heads themselves if they are T at strides, otherwise copies.
 template <class T, class Heads>
 heads_view<T const> as_computed(T* numbers, Heads const& x) {
-  if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
-    return x;
-  } else if constexpr (chooses_format<Heads>) {
-    heads_view<T const> computed = {nullptr, {0, 1, 1}};
-    visit_format(x, [&](auto const& in_format) {
-      if constexpr (std::convertible_to<decltype(in_format), heads_view<T const>>) {
-        computed = in_format;
-      } else {
-        computed = copied<T>(numbers, x);
-      }
-    });
-    return computed;
-  } else {
-    return copied<T>(numbers, x);
-  }
+  auto const in_place = numbers_in_place<T>(x);
+  return in_place.tokens() != 0 ? in_place : heads_view<T const>(copied<T>(numbers, x));
 }
 
 }  // namespace detail

@@ -100,7 +100,7 @@ class score_blocks {
 
   /// scale <q, k> of the block, [rows][seen], before site 3, for the keys of k: all tokens of the
   /// block's kv heads, or panels of some tokens of one. products: few_memory, for all tokens.
-  void multiply(T* scores, auto&& k, auto const&... products) {
+  void multiply(T* scores, auto&& k, auto&... products) {
     auto const scale = static_cast<T>(given_.scale);
     multiply_scores(scores, scale, encoded_queries(), k, shape_, products...);
   }
@@ -145,8 +145,9 @@ class score_blocks {
   /// [rows][seen]; beside what a row may see it is not set
   T* data() noexcept { return memory_.scores; }
   /// [rows][head_dim]
-  T const* encoded_queries() const noexcept {
-    return memory_.queries + block_ * memory_.queries_of_block;
+  T const* encoded_queries() const noexcept { return encoded_queries(block_); }
+  T const* encoded_queries(std::size_t block) const noexcept {
+    return memory_.queries + block * memory_.queries_of_block;
   }
 
   block_row<T> operator[](std::size_t row) noexcept {

@@ -63,6 +63,8 @@ class scratch {
   explicit scratch(void* memory) noexcept
       : begin_(next_line(reinterpret_cast<std::uintptr_t>(memory))), end_(begin_) {}
 
+  bool counts() const noexcept { return begin_ == 0; }  ///< there is no memory
+
   /// Room for `count` times `each` numbers.
   template <class T>
   T* take(std::size_t count, std::size_t each = 1) noexcept {
