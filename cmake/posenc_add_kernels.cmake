@@ -1,11 +1,11 @@
-# posenc_add_kernels(NAME engine_rope [INSTRUCTION_SETS base v3 v4 v4_bf16] [SHARED] [MODEL] [OPTIONS -O2 -g])
+# posenc_add_kernels(NAME engine_rope [INSTRUCTION_SETS base v3 v4 v4_vnni v4_bf16] [SHARED] [MODEL] [OPTIONS -O2 -g])
 #
 # Adds the library NAME, which has the functions of posenc/posenc.h: posenc's kernels compiled once
 # for each instruction set, and the choice among them by what CPU and operating system offer.
 # Consumers need C11 or C++17, and no dependency of posenc.
 # INSTRUCTION_SETS: default all that there are: on x86-64 with g++ or clang those above (levels of
-#   x86-64, and AVX-512's bfloat16), on AArch64 with Linux base and bf16, elsewhere base alone. base is always
-#   among them, v4 where v4_bf16 is.
+#   x86-64, and AVX-512's products of integers and bfloat16), on AArch64 with Linux base and bf16, elsewhere
+#   base alone. base is always among them; v4 where v4_vnni is; and both where v4_bf16 is.
 # SHARED: a shared library, which exports those functions alone. Default: a static library.
 # MODEL: with posenc1_frequencies_of_model, which needs nlohmann-json.
 # OPTIONS: of the compiler. They come after its own, so that an -O2 replaces the -O3 which g++ and clang get in every
@@ -41,20 +41,23 @@ function(posenc_add_kernels)
   set(flags_base "")
   set(target_base "")
   set(known base)
-  # A set that has only the functions that write bfloat16, and the set that has the others.
-  set(fewer_v4_bf16 v4)
+  # A set that has only some functions, and the set that has the others: v4_vnni has attention, these of bf16 what writes bfloat16.
+  set(fewer_v4_vnni v4)
+  set(fewer_v4_bf16 v4_vnni)
   set(fewer_bf16 base)
+  set(only_v4_vnni POSENC_KERNELS_ONLY_ATTENTION)
   # Not clang-cl, whose linker finds nothing for __builtin_cpu_supports.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SIZEOF_VOID_P EQUAL 8
       AND NOT MSVC)
-    set(known base v3 v4 v4_bf16)
+    set(known base v3 v4 v4_vnni v4_bf16)
     set(flags_base -march=x86-64)
     # What a set is compiled for; posenc/c/detail/choice.hpp lets it run where all of it is there. Of the levels of x86-64 without
     # LZCNT and MOVBE: no kernel gains by them, and hypervisors hide them from CPUs that have the rest.
     set(needs_v3 sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 f16c fma bmi bmi2)
     set(needs_v4 ${needs_v3} avx512f avx512bw avx512cd avx512dq avx512vl)
-    set(needs_v4_bf16 ${needs_v4} avx512bf16)
-    foreach(set v3 v4 v4_bf16)
+    set(needs_v4_vnni ${needs_v4} avx512vnni)
+    set(needs_v4_bf16 ${needs_v4_vnni} avx512bf16)
+    foreach(set v3 v4 v4_vnni v4_bf16)
       set(flags_${set} -march=x86-64)
       foreach(extension IN LISTS needs_${set})
         list(APPEND flags_${set} -m${extension})
@@ -64,7 +67,8 @@ function(posenc_add_kernels)
     set(target_base x86_64)
     set(target_v3 x86_64_v2_avx_avx2_fma_f16c_bmi_bmi2)
     set(target_v4 ${target_v3}_avx512f_bw_cd_dq_vl)
-    set(target_v4_bf16 ${target_v4}_bf16)
+    set(target_v4_vnni ${target_v4}_vnni)
+    set(target_v4_bf16 ${target_v4}_bf16_vnni)
   elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang"
       AND CMAKE_SIZEOF_VOID_P EQUAL 8)
     set(known base bf16)
@@ -97,6 +101,9 @@ function(posenc_add_kernels)
   endforeach()
   list(APPEND arg_INSTRUCTION_SETS base)
   if(v4_bf16 IN_LIST arg_INSTRUCTION_SETS)
+    list(APPEND arg_INSTRUCTION_SETS v4_vnni)
+  endif()
+  if(v4_vnni IN_LIST arg_INSTRUCTION_SETS)
     list(APPEND arg_INSTRUCTION_SETS v4)
   endif()
   list(REMOVE_DUPLICATES arg_INSTRUCTION_SETS)
@@ -129,7 +136,7 @@ function(posenc_add_kernels)
       target_compile_options(${object} PRIVATE ${flags_${set}} "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
       target_compile_definitions(${object} PRIVATE POSENC_KERNELS_SET=${set})
       if(fewer_${set})
-        target_compile_definitions(${object} PRIVATE POSENC_KERNELS_FEWER=${fewer_${set}})
+        target_compile_definitions(${object} PRIVATE POSENC_KERNELS_FEWER=${fewer_${set}} ${only_${set}})
       endif()
     endif()
     target_link_libraries(${object} PRIVATE posenc::attention)

@@ -49,7 +49,7 @@ def of_caches() -> Floats:
 
 
 def main(arguments: list[str]) -> None:
-    print(posenc.__version__ == posenc.version(), posenc.instruction_set() != "", of_config(arguments[0]).shape, of_caches().shape)
+    print(posenc.__version__ == posenc.version(), posenc.instruction_set() != "", posenc.has_dot_products() in (True, False), of_config(arguments[0]).shape, of_caches().shape)
     three: posenc.Frequencies = posenc.frequencies(inv_freq=[1.0, 0.5, 0.25]).on_axes("contiguous", [1, 1, 1])
     scores: NDArray[numpy.float64] = posenc.profile(three, [0, 1, 2])
     print(three.axes, scores.round(3), len(arguments) < 2 or posenc.ask("inspect", arguments[0])["layers"])

@@ -53,10 +53,15 @@ char const* posenc1_error(void);
 /** The version of posenc that the library was built from, as in "0.1.0". */
 char const* posenc1_version(void);
 
-/** The instruction set in use: base, v3, v4, v4_bf16 (x86) or bf16 (ARM). Chosen at first use: the
- * last of the library's sets that the CPU and the operating system support, or the one that the
- * environment variable POSENC_INSTRUCTION_SET names. Null, with an error, if that names none. */
+/** The instruction set in use: base, v3, v4, v4_vnni, v4_bf16 (x86) or bf16 (ARM). Chosen at first
+ * use: the last of the library's sets that the CPU and the operating system support, or the one
+ * that the environment variable POSENC_INSTRUCTION_SET names. Null, with an error, if that names
+ * none. */
 char const* posenc1_instruction_set(void);
+
+/** 1 if the instruction set in use has the products that dot_products of posenc1_attention asks
+ * for; 0 if calls that ask for them are exact, or if no set is in use. */
+int posenc1_has_dot_products(void);
 
 /* ---- Frequencies: how fast each pair rotates, in radians per position ---- */
 
@@ -565,9 +570,11 @@ typedef struct posenc1_attention {
   size_t ahead;     /**< keys at most so many positions ahead of it: 0 is causal; all are
                      * POSENC1_ALL_AHEAD */
   size_t chunk;     /**< a query sees only keys in its chunk of this many positions; 0: all */
-  int dot_products; /**< not 0: keys and values of Q8_0, U8_PER_HEAD and INT8 are multiplied as
-                     * codes where the instruction set can, which rounds queries and weights too:
-                     * see posenc/decode/dot_products.hpp. An error if none has such a format */
+  int dot_products; /**< not 0: products are rounded, where posenc1_has_dot_products says so, and
+                     * faster. More than 32 rows per kv head: to integers of 16 bits; the rms error
+                     * is 3e-4 of the outputs' rms. Fewer: keys and values of Q8_0, U8_PER_HEAD
+                     * and INT8, by codes of 8 bits; others are exact. Not of doubles. See
+                     * posenc/decode/dot_products.hpp */
 
   posenc1_cells mask;              /**< shows keys, or adds to scores behind the cap */
   posenc1_cells bias;              /**< the same, before the cap */

@@ -469,8 +469,8 @@ TEST(ggml_flash_attention, takes_keys_of_one_type_and_values_of_another) {
   EXPECT_LE(errors.average(), 4e-7);
 }
 
-// As attention() with views of q8_0 whose codes are multiplied where the CPU can, bit for bit.
-TEST(ggml_flash_attention, multiplies_codes_where_that_is_asked_for) {
+// As attention() with views of dot_products, bit for bit, which rounds where the CPU can.
+TEST(ggml_flash_attention, rounds_products_where_that_is_asked_for) {
   for (std::size_t const queries : {1u, 2u, 40u}) {
     sizes const size{128, 64, 2, 2, 1, 700, queries, false, false, 0, 0, q8};
     op exact(size), rounded(size);
@@ -491,7 +491,7 @@ TEST(ggml_flash_attention, multiplies_codes_where_that_is_asked_for) {
               .outputs;
       EXPECT_TRUE(numbers::same_bits(rounded.outputs, expected)) << size << ' ' << workers;
     }
-    bool const is_rounded = detail::multiplies_bytes && queries < 3;
+    bool const is_rounded = queries < 3 ? detail::multiplies_bytes : has_dot_products;
     EXPECT_EQ(numbers::same_bits(rounded.outputs, exact.outputs), !is_rounded) << size;
   }
 }

@@ -25,8 +25,8 @@ namespace posenc { inline namespace POSENC_TARGET {
 
 /// Options of the op that ggml's tensors cannot say.
 struct ggml_flash_attention_options {
-  /// Decoding over keys and values of q8_0 multiplies codes as integers, if the CPU can, which
-  /// rounds: dot_products says how far products are off. This allocates.
+  /// Products are rounded, where has_dot_products says that the CPU can: of q8_0 in decoding, of
+  /// any type in prompts. dot_products says how far they are off. In decoding this allocates.
   bool dot_products = false;
   /// The factor of scores behind the mask: a rule that looks at no position, because the op has
   /// none. It needs more memory.

@@ -24,6 +24,8 @@
 #include "posenc/rotation/layout.hpp"
 #if !defined(POSENC_KERNELS_FEWER)
 #include "posenc/c/detail/planned_step.hpp"
+#endif
+#if !defined(POSENC_KERNELS_FEWER) || defined(POSENC_KERNELS_ONLY_ATTENTION)
 // Reads what a step writes.
 #include "posenc/c/detail/planned_attention.hpp"
 #endif
@@ -79,16 +81,28 @@ using type_of = std::tuple_element_t<I, std::tuple<float, double, half, bfloat16
 template <std::size_t I>
 using layout_of = std::tuple_element_t<I, std::tuple<halves, interleaved>>;
 
+// A set with fewer functions has attention, or the rotations that write bfloat16.
+#if defined(POSENC_KERNELS_ONLY_ATTENTION)
+template <class T>
+inline constexpr bool rotates = false;
+#elif defined(POSENC_KERNELS_FEWER)
+template <class T>
+inline constexpr bool rotates = std::is_same_v<T, bfloat16>;
+#else
+template <class T>
+inline constexpr bool rotates = true;
+#endif
 #if defined(POSENC_KERNELS_FEWER)
-inline constexpr bool only_bfloat16 = true;
-inline constexpr attention_functions const* of_set_attention = nullptr;
 inline constexpr step_function* of_set_step = nullptr;
 inline constexpr hadamard_function* of_set_hadamard = nullptr;
 #else
-inline constexpr bool only_bfloat16 = false;
-inline constexpr attention_functions const* of_set_attention = &functions_of_attention;
 inline constexpr step_function* of_set_step = step;
 inline constexpr hadamard_function* of_set_hadamard = hadamard;
+#endif
+#if defined(POSENC_KERNELS_FEWER) && !defined(POSENC_KERNELS_ONLY_ATTENTION)
+inline constexpr attention_functions const* of_set_attention = nullptr;
+#else
+inline constexpr attention_functions const* of_set_attention = &functions_of_attention;
 #endif
 
 // A rotation that changes type or layout is fused, with a factor of 1: the same bits, and half the
@@ -105,8 +119,7 @@ constexpr rotate_function* function_at() noexcept {
                  converts = from_type == to_type ||
                             (!std::is_same_v<S, double> && std::is_same_v<T, float>) ||
                             (!std::is_same_v<T, double> && std::is_same_v<S, float>);
-  if constexpr (converts && (fused || !changes) &&
-                (!only_bfloat16 || std::is_same_v<T, bfloat16>)) {
+  if constexpr (converts && (fused || !changes) && rotates<T>) {
     return rotate<S, T, layout_of<from_layout>, layout_of<to_layout>, fused>;
   } else {
     return nullptr;
@@ -136,10 +149,10 @@ void rotate_one_token(one_token_plan const& plan) noexcept {
 inline constexpr auto one_token_functions = []<std::size_t... I>(std::index_sequence<I...>) {
   constexpr auto function = []<std::size_t Index>() -> one_token_function* {
     using T = type_of<Index / layouts>;
-    if constexpr (only_bfloat16 && !std::is_same_v<T, bfloat16>) {
-      return nullptr;
-    } else {
+    if constexpr (rotates<T>) {
       return rotate_one_token<T, layout_of<Index % layouts>>;
+    } else {
+      return nullptr;
     }
   };
   return std::array<one_token_function*, sizeof...(I)>{function.template operator()<I>()...};

@@ -111,9 +111,10 @@ ggml_bytes ggml_cache_bytes_of(Tensor const& t) noexcept {
 /// visit_format for it, so that it is compiled once for all types of keys and values.
 struct ggml_format {
   int type;
-  bool multiplies_codes;       ///< see dot_products
+  bool rounds;                 ///< see dot_products
   std::ptrdiff_t token, head;  ///< strides, in bytes
 
+  bool rounds_products() const noexcept { return rounds; }
   std::size_t bytes(std::size_t head_dim) const noexcept {
     return with_ggml_type(type, std::size_t{0}, [&]<class F>() {
       return head_dim / ggml_block_of<F>::numbers * ggml_block_of<F>::bytes;
@@ -147,7 +148,7 @@ void visit_format(ggml_cache_heads const& heads, Act const& act) {
       act(heads_view<F const>(reinterpret_cast<F const*>(data), heads.shape(),
                               {format.token / size, format.head / size}));
     } else if constexpr (requires { F::codes_are; } && multiplies_bytes) {
-      format.multiplies_codes ? view(dot_products<F>(F{})) : view(F{});
+      format.rounds ? view(dot_products<F>(F{})) : view(F{});
     } else {
       view(F{});
     }
@@ -177,8 +178,8 @@ struct ggml_batch {
     return {reinterpret_cast<F*>(data), shape, {token / size, head / size}};
   }
   /// Heads of a cache.
-  ggml_cache_heads cache(int type, bool multiplies_codes) const {
-    return {{type, multiplies_codes, token, head}, data, shape, {token, head}};
+  ggml_cache_heads cache(int type, bool rounds) const {
+    return {{type, rounds, token, head}, data, shape, {token, head}};
   }
 };
 

@@ -23,7 +23,7 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 
 inline attention_functions const& functions_in_use() {
   auto const& set = chosen_set();
-  return *(set.attention != nullptr ? set.attention : set.fewer->attention);
+  return *first_of(set, [](instruction_set const& one) noexcept { return one.attention; });
 }
 
 [[noreturn]] inline void refuse_memory(char const* function, char const* size_of,
@@ -230,6 +230,12 @@ POSENC_C_FUNCTION void posenc1_key_bias_destroy(posenc1_key_bias* bias) {
   if (bias == nullptr) return;
   bias->set->destroy_key_bias(bias->bias);
   delete bias;
+}
+
+POSENC_C_FUNCTION int posenc1_has_dot_products() {
+  int has = 0;
+  guarded([&] { has = functions_in_use().rounds_products ? 1 : 0; });
+  return has;
 }
 
 POSENC_C_FUNCTION posenc1_status posenc1_attention_memory(posenc1_attention const* attention,

@@ -58,13 +58,6 @@ inline memory_range memory_of(heads_name const& what, posenc1_cells const& cells
   return {first, last};
 }
 
-/// True for a format whose codes attention can multiply as integers (decode/dot_products.hpp).
-inline bool has_codes(std::uint32_t format) noexcept {
-  return format == POSENC1_Q8_0 || format == POSENC1_Q8_0_AVX2 || format == POSENC1_U8_PER_HEAD ||
-         format == POSENC1_INT8_PER_HEAD || format == POSENC1_INT8_PER_HEAD_TRUNCATED ||
-         format == POSENC1_INT8_STATIC;
-}
-
 /// Checks the mask and the formats; attention_rules checks all other rules.
 inline void check_what_is_seen(char const* function, posenc1_attention const& a) {
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
@@ -72,9 +65,8 @@ inline void check_what_is_seen(char const* function, posenc1_attention const& a)
   require(std::max({a.behind, ahead, a.chunk}) <= most, function,
           ": behind, ahead and chunk must be below 2^63, got ", a.behind, ", ", ahead, " and ",
           a.chunk);
-  require(a.dot_products == 0 || has_codes(bits_of(a.keys.format)) ||
-              has_codes(bits_of(a.values.format)) || a.tokens == 0,
-          function, ": dot_products must be of int8_per_head, int8_static, u8_per_head or q8_0");
+  require(a.dot_products == 0 || bits_of(a.queries.format) != POSENC1_F64, function,
+          ": dot_products must not be of doubles");
 }
 
 /// Those of kv heads [first, last), with what decides the memory.
@@ -111,6 +103,7 @@ inline attention_plan shape_of(char const* function, posenc1_attention const& a,
   attention_plan plan{};
   plan.given = &a;
   plan.outputs.format = o;
+  plan.keys.rounds_products = plan.values.rounds_products = a.dot_products != 0;
   plan.query_tokens = a.query_tokens, plan.first_kv_head = first;
   plan.kv_heads = std::min(last, a.kv_heads) - first, plan.group = a.heads / a.kv_heads;
   plan.value_dim = value_dim;
@@ -203,8 +196,7 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
   plan.queries = from_head(queries, plan.first_head());
   plan.outputs = from_head(outputs, plan.first_head());
   plan.keys = from_head(keys, first), plan.values = from_head(values, first);
-  for (auto* cache : {&plan.keys, &plan.values})
-    cache->multiplies_codes = a.dot_products != 0 && has_codes(cache->format);
+  plan.keys.rounds_products = plan.values.rounds_products = a.dot_products != 0;
   return plan;
 }
 

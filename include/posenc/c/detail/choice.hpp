@@ -19,7 +19,7 @@
 
 namespace posenc_c {
 
-extern instruction_set const set_base, set_v3, set_v4, set_v4_bf16, set_bf16;
+extern instruction_set const set_base, set_v3, set_v4, set_v4_vnni, set_v4_bf16, set_bf16;
 
 }  // namespace posenc_c
 
@@ -44,8 +44,11 @@ inline bool runs_v3() noexcept {
          POSENC_HAS("avx512dq") && POSENC_HAS("avx512vl");
 }
 #endif
+#if defined(POSENC_KERNELS_V4_VNNI)
+inline bool runs_v4_vnni() noexcept { return runs_v4() && POSENC_HAS("avx512vnni"); }
+#endif
 #if defined(POSENC_KERNELS_V4_BF16)
-inline bool runs_v4_bf16() noexcept { return runs_v4() && POSENC_HAS("avx512bf16"); }
+inline bool runs_v4_bf16() noexcept { return runs_v4_vnni() && POSENC_HAS("avx512bf16"); }
 #endif
 
 #if defined(POSENC_KERNELS_BF16)
@@ -65,6 +68,9 @@ inline constexpr std::pair<instruction_set const*, bool (*)() noexcept> candidat
 #endif
 #if defined(POSENC_KERNELS_V4)
     {&set_v4, runs_v4},
+#endif
+#if defined(POSENC_KERNELS_V4_VNNI)
+    {&set_v4_vnni, runs_v4_vnni},
 #endif
 #if defined(POSENC_KERNELS_V4_BF16)
     {&set_v4_bf16, runs_v4_bf16},

@@ -36,7 +36,7 @@ void visit_format(read_heads const& heads, Act const& act) {
     } else if constexpr (loads_registers<Format, lanes<float>>) {
       if constexpr (requires { Format::codes_are; } && multiplies_bytes) {
         using codes = dot_products<Format>;
-        if (s.multiplies_codes) return act(view_of<codes const>(codes(format), s, shape, part));
+        if (s.rounds_products) return act(view_of<codes const>(codes(format), s, shape, part));
       }
       return act(view_of<Format const>(format, s, shape, part));
     }
@@ -211,7 +211,7 @@ inline bool attend(attention_plan const* plans, std::size_t count, attention_tea
                           : attention_of<float>::attend(plans, count, team);
 }
 
-inline constexpr attention_functions functions_of_attention{attention_bytes, attend, make_key_bias,
-                                                            key_bias_at, destroy_key_bias};
+inline constexpr attention_functions functions_of_attention{
+    has_dot_products, attention_bytes, attend, make_key_bias, key_bias_at, destroy_key_bias};
 
 }}}  // namespace c_set

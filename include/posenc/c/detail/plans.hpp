@@ -62,10 +62,10 @@ struct places {
 
 /// Heads in a format.
 struct stored_heads {
-  places codes, scales;           ///< scales: of formats that have them elsewhere
-  std::uint32_t format;           ///< a posenc1_format
-  float scale, inverse;           ///< of the tensor
-  bool multiplies_codes = false;  ///< as posenc::dot_products does, in attention
+  places codes, scales;          ///< scales: of formats that have them elsewhere
+  std::uint32_t format;          ///< a posenc1_format
+  float scale, inverse;          ///< of the tensor
+  bool rounds_products = false;  ///< as posenc::dot_products does, in attention
 };
 inline constexpr std::uint32_t formats = POSENC1_INT4_STATIC,  ///< from 1 on
     types = POSENC1_BF16;                                      ///< formats of numbers, from 1 on
@@ -136,6 +136,7 @@ struct key_bias_settings {
 
 /// The functions of a set for attention. Plans are all of doubles, or none is.
 struct attention_functions {
+  bool rounds_products;  ///< where a call asks for it
   /// The bytes of all workers. Reads nothing that plans point to but what is given.
   std::size_t (*bytes)(attention_plan const* plans, std::size_t count, std::size_t workers);
   /// False, before it waits or writes, if memory is too small for all. Throws std::invalid_argument
@@ -185,13 +186,11 @@ struct rows_of_set;
 
 struct instruction_set {
   char const* name;
-  /// Has the functions that this set shares with it; null: none.
+  /// Has the functions that are null here; null: none.
   instruction_set const* fewer;
-  /// [from type][to type][from layout][to layout][fused]. Null: not here, see function_of.
+  /// [from type][to type][from layout][to layout][fused]
   rotate_function* const* rotate;
-  /// [type][layout]. Null: as `fewer` has it.
-  one_token_function* const* rotate_one_token;
-  /// Null: as `fewer` has them.
+  one_token_function* const* rotate_one_token;  ///< [type][layout]
   attention_functions const* attention;
   step_function* step;
   hadamard_function* hadamard;
@@ -205,8 +204,18 @@ struct instruction_set {
                      bool fractional, std::size_t tokens, bool doubles, void* memory) noexcept;
 };
 
+/// Returns of(set), or that of the first set with fewer instructions where it is not null.
+/// (Inlined: sets share no function.)
+template <class Of>
+[[gnu::always_inline]] inline auto first_of(instruction_set const& set, Of const& of) noexcept {
+  auto found = of(set);
+  for (auto const* other = set.fewer; found == nullptr && other != nullptr; other = other->fewer)
+    found = of(*other);
+  return found;
+}
+
 /// The function of a rotation; null if there is none. Types and layouts are counted from 0 on. A
-/// rotation that changes type or layout is always fused. (Inlined: sets share no function.)
+/// rotation that changes type or layout is always fused.
 [[gnu::always_inline]] inline rotate_function* function_of(
     instruction_set const& set, std::size_t from_type, std::size_t to_type, std::size_t from_layout,
     std::size_t to_layout, bool fused) noexcept {
@@ -214,8 +223,7 @@ struct instruction_set {
   auto const i =
       (((from_type * types + to_type) * layouts + from_layout) * layouts + to_layout) * 2 +
       (fused || changes ? 1 : 0);
-  if (auto* const found = set.rotate[i]; found != nullptr || set.fewer == nullptr) return found;
-  return set.fewer->rotate[i];
+  return first_of(set, [i](instruction_set const& one) noexcept { return one.rotate[i]; });
 }
 
 }  // namespace posenc_c

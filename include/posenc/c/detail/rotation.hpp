@@ -359,8 +359,8 @@ inline bool rotate_one_token(posenc1_rows const& rows, posenc1_operand const& o)
   if (!right) return false;
   auto const& set = *rows.maker->set;
   auto const i = std::size_t{type} * layouts + layout;
-  auto* kernel = set.rotate_one_token[i];
-  if (kernel == nullptr) kernel = set.fewer->rotate_one_token[i];
+  auto* const kernel =
+      first_of(set, [i](instruction_set const& one) noexcept { return one.rotate_one_token[i]; });
   kernel({h.data, o.heads, o.head_dim, first_dim,
           rows_of(rows.maker, rows.cos_sin, pairs, {0, pairs})});
   return true;
@@ -393,7 +393,7 @@ inline void rotate(posenc1_rows const& given, std::span<posenc1_operand const> o
   pair_range const every{0, rows.pairs};
   auto const of_rows =
       rows.pairs == 0 ? rows_plan{} : rows_of(given.maker, given.cos_sin, rows.pairs, every);
-  auto* const step = set.step != nullptr ? set.step : set.fewer->step;
+  auto* const step = first_of(set, [](instruction_set const& one) noexcept { return one.step; });
   for (auto const& o : checked_all) {
     if (o.by_kernel) {
       auto const [first, count] = part_of(rows.all_tokens * o.given->heads, i, n);
@@ -452,7 +452,8 @@ POSENC_C_FUNCTION posenc1_status posenc1_hadamard(posenc1_heads const* x, size_t
     check(what, *x, {1, tokens, heads, head_dim}, true, at);
     what.require(is_of_numbers(at.format), "format must be one of numbers, got ", at.format);
     auto const& set = chosen_set();
-    auto* const run = set.hadamard != nullptr ? set.hadamard : set.fewer->hadamard;
+    auto* const run =
+        first_of(set, [](instruction_set const& one) noexcept { return one.hadamard; });
     run({at.codes.at, at.format - 1, tokens, heads, head_dim, n});
   });
 }
