@@ -1398,7 +1398,7 @@ class Types(unittest.TestCase):
         self.assertEqual([name for name in posenc.__all__ if not re.search(rf"\bposenc\.{name}\b", program)], [])
         with contextlib.redirect_stdout(io.StringIO()) as said:
             every_call.main([str(MODELS / "gemma-3-27b.json")])
-        self.assertEqual(said.getvalue(), "True True (3, 4, 128) (2, 4, 64)\n3 [2.449 1.949 0.818] True\n")
+        self.assertEqual(said.getvalue(), "True True True (3, 4, 128) (2, 4, 64)\n3 [2.449 1.949 0.818] True\n")
 
     def test_have_the_names_that_posenc_takes(self):
         stub = ast.parse((self.FOLDER / "posenc.pyi").read_text())
@@ -1780,9 +1780,9 @@ class Threads(unittest.TestCase):
             with self.subTest(number):
                 self.assertEqual(self.ends(f"""
                     {made}
-                    out, k = numpy.zeros(q.shape, numpy.float32), numpy.repeat(k, 3, axis=0)
+                    out, k = numpy.zeros(q.shape, numpy.float32), numpy.repeat(k, 6, axis=0)
                     def kick():
-                        time.sleep(0.1)
+                        time.sleep(0.02)
                         os.kill(os.getpid(), signal.{number})
                     threading.Thread(target=kick).start()
                     try:
