@@ -81,7 +81,7 @@ constexpr double allowed = 1e-4;
 
 int check(model const& m) {
   auto const folder = std::filesystem::temp_directory_path() / ("posenc-family-" + m.name);
-  small_model::write(folder, m.config, m.tensors);
+  small_model::write(folder, m.config, small_model::stored(m.tensors));
   std::vector<std::uint32_t> ids{1};
   while (ids.size() < 48)
     ids.push_back(static_cast<std::uint32_t>((ids.back() * 29 + ids.size()) % 64));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "program/run/settings.hpp"
+#include "program/run/tensor_names.hpp"
 
 namespace run {
 namespace {
@@ -24,49 +25,30 @@ std::string shown(shape const& dims) {
 // Finds tensors by the names of GGUF, and remembers which were asked for.
 class tensors {
  public:
-  tensors(program::weight_files const& files, family const& of) : files_(files), of_(of) {
-    if (files.is_gguf()) return;
-    auto const embedding = hugging_face_name(of, "token_embd") + ".weight";
-    // Some files leave the first word out, or have the words of a larger model in front.
-    auto const dot = embedding.find('.') + 1;
-    for (auto const& [cut, added] : {std::pair<std::size_t, char const*>{0, ""},
-                                     {dot, ""},
-                                     {0, "language_model."},
-                                     {dot, "model.language_model."}}) {
-      if (files.find(added + embedding.substr(cut)) == nullptr) continue;
-      cut_ = embedding.substr(0, cut), added_ = added;
-      return;
-    }
-  }
+  tensors(program::weight_files const& files, family const& of)
+      : files_(files), of_(of), names_(files, of) {}
 
-  // The name of a tensor outside the layers, or of one in a layer.
-  std::string name(std::string const& part, std::optional<std::size_t> layer,
-                   std::string const& ending) const {
-    if (files_.is_gguf()) return (layer ? "blk." + std::to_string(*layer) + "." : "") + part + ending;
-    auto const inner = hugging_face_name(of_, part);
-    if (inner.empty()) return {};
-    auto const whole =
-        (layer ? std::string(of_.layer_prefix) + std::to_string(*layer) + "." : "") + inner + ending;
-    return whole.starts_with(cut_) ? added_ + whole.substr(cut_.size()) : whole;
-  }
+  tensor_names const& names() const { return names_; }
   weight const* find(std::string const& part, std::optional<std::size_t> layer = {},
                      std::string const& ending = ".weight") {
-    auto const full = name(part, layer, ending);
+    auto const full = names_.of(part, layer, ending);
     return full.empty() ? nullptr : find_named(full);
   }
   weight const* find_named(std::string const& full) {
     auto const* const found = files_.find(full);
-    if (found == nullptr) return nullptr;
-    used_.insert(found);
-    return &files_.at(full);  // which refuses a type that cannot be read
+    if (found != nullptr) used_.insert(found);
+    return found;
+  }
+  weight const& named(std::string const& full) {
+    if (auto const* const found = find_named(full)) return *found;
+    throw std::runtime_error(files_.name() + ": must have the tensor " + full +
+                             ", and has it not");
   }
   weight const& at(std::string const& part, std::optional<std::size_t> layer = {}) {
-    if (auto const* const found = find(part, layer)) return *found;
-    throw std::runtime_error(files_.name() + ": must have the tensor " +
-                             name(part, layer, ".weight") + ", and has it not");
+    return named(names_.of(part, layer));
   }
   bool has(std::string const& part, std::optional<std::size_t> layer) {
-    auto const full = name(part, layer, ".weight");
+    auto const full = names_.of(part, layer);
     return !full.empty() && files_.find(full) != nullptr;
   }
 
@@ -126,7 +108,7 @@ class tensors {
  private:
   program::weight_files const& files_;
   family const& of_;
-  std::string cut_, added_;
+  tensor_names names_;
   std::set<weight const*> used_;
 };
 
@@ -277,25 +259,14 @@ class loader {
                                   std::size_t dims) {
     if (norm.of <= posenc::norm_scope::none || (norm.of == posenc::norm_scope::head && norm.weights == 0))
       return {};
-    if (norm.of == posenc::norm_scope::head)
-      return tensors_.vector(&tensors_.at(part, layer), dims);
-    if (norm.of == posenc::norm_scope::centred && !tensors_.has(part, layer)) {
-      std::vector<float> all;  // one tensor for each head
-      for (std::size_t h = 0; h < heads; ++h) {
-        auto name = norm.tensor;
-        if (auto const at = name.find("HEAD"); at != std::string::npos)
-          name.replace(at, 4, std::to_string(h));
-        auto const full = std::string(m_.of.layer_prefix) + std::to_string(layer) + ".self_attn." + name;
-        auto const* const found = tensors_.find_named(full);
-        if (found == nullptr)
-          throw std::runtime_error(files_.name() + ": must have the tensor " + full +
-                                   ", and has it not");
-        auto const one = tensors_.vector(found, dims);
-        all.insert(all.end(), one.begin(), one.end());
-      }
-      return all;
+    auto const names = tensors_.names().of_head_norm(part, layer, norm, heads);
+    auto const shared = norm.of == posenc::norm_scope::head ? dims : heads * dims;
+    std::vector<float> all;
+    for (auto const& name : names) {
+      auto const some = tensors_.vector(&tensors_.named(name), shared / names.size());
+      all.insert(all.end(), some.begin(), some.end());
     }
-    return tensors_.vector(&tensors_.at(part, layer), heads * dims);
+    return all;
   }
 
   void read_latent(loaded_layer& l, std::size_t i, posenc::layer_description const& kind) {
@@ -377,20 +348,14 @@ class loader {
       one.down = part("ffn_down_exps", m_.width, one.up.rows);
       return one;
     }
-    auto const name = [&](char const* last) {
-      return tensors_.name("ffn_gate_inp", i, "").substr(0, tensors_.name("ffn_gate_inp", i, "").rfind('.')) +
-             ".experts." + std::to_string(e) + "." + last + ".weight";
-    };
+    auto const router = tensors_.names().of("ffn_gate_inp", i, "");
     auto const part = [&](char const* last, std::size_t outputs, std::size_t inputs) {
-      auto const* const w = tensors_.find_named(name(last));
-      if (w == nullptr)
-        throw std::runtime_error(files_.name() + ": must have the tensor " + name(last) +
-                                 ", and has it not");
-      if (w->shape.size() != 2 || (outputs != 0 && w->shape[0] != outputs) ||
-          w->shape[1] != inputs)
-        w->refuse("must be [" + (outputs == 0 ? "any" : std::to_string(outputs)) + ", " +
-                  std::to_string(inputs) + "], got " + w->shown_shape());
-      return matrix{w, 0, w->shape[0], w->shape[1]};
+      auto const& w = tensors_.named(router.substr(0, router.rfind('.')) + ".experts." +
+                                     std::to_string(e) + "." + last + ".weight");
+      if (w.shape.size() != 2 || (outputs != 0 && w.shape[0] != outputs) || w.shape[1] != inputs)
+        w.refuse("must be [" + (outputs == 0 ? "any" : std::to_string(outputs)) + ", " +
+                 std::to_string(inputs) + "], got " + w.shown_shape());
+      return matrix{&w, 0, w.shape[0], w.shape[1]};
     };
     network one;
     one.up = part("up_proj", 0, m_.width);

@@ -79,7 +79,7 @@ void write_model(std::filesystem::path const& folder) {
  "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
  "vocab_size": 64, "rope_theta": 1000, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
  "tie_word_embeddings": false, "hidden_act": "silu"})",
-                     tensors());
+                     small_model::stored(tensors()));
   // Tokens 3 to 28 are letters; "ab" merges before "bc", and " ab" behind both.
   std::string vocab = R"("<unk>": 0, "<s>": 1, "▁": 2)";
   for (int i = 0; i < 26; ++i)
