@@ -92,13 +92,31 @@ struct rows {
   std::size_t tokens() const { return width == 0 ? 0 : numbers.size() / width; }
 };
 
-decoder::decoder(program::weight_files const& files, std::size_t threads)
-    : model_(new loaded_model(files, threads)) {}
+namespace {
+
+void make_logits(loaded_model const& m, float const* states, std::size_t tokens,
+                 std::span<float> logits) {
+  multiply(m.threads, m.output, states, tokens, logits.data(), m.vocabulary);
+  auto const scale = static_cast<float>(m.logit_scale), cap = static_cast<float>(m.logit_cap);
+  if (scale == 1 && cap == 0) return;
+  for (auto& number : logits) {
+    number *= scale;
+    if (cap > 0) number = cap * std::tanh(number / cap);
+  }
+}
+
+}  // namespace
+
+decoder::decoder(program::weight_files const& files, std::size_t threads, std::size_t most_logits)
+    : model_(new loaded_model(files, threads)) {
+  model_->most_logits = most_logits;
+}
 decoder::~decoder() = default;
 decoder::decoder(decoder&&) noexcept = default;
 
 posenc::model_description const& decoder::description() const { return model_->description; }
 std::size_t decoder::vocabulary() const { return model_->vocabulary; }
+std::size_t decoder::width() const { return model_->width; }
 std::size_t decoder::layers() const { return model_->layers.size(); }
 std::size_t decoder::heads() const { return model_->heads; }
 std::size_t decoder::key_heads() const { return model_->key_heads; }
@@ -108,6 +126,13 @@ std::vector<layer_plan> decoder::plans() const {
   for (std::size_t i = 0; i < layers(); ++i)
     all.push_back({{way{.says = description().kind_of(i)}}});
   return all;
+}
+
+std::vector<float> decoder::logits_of(std::span<float const> states) const {
+  auto const tokens = states.size() / width();
+  std::vector<float> logits(tokens * vocabulary());
+  make_logits(*model_, states.data(), tokens, logits);
+  return logits;
 }
 
 struct sequence::state {
@@ -457,18 +482,12 @@ void sequence::state::add_network(std::size_t layer) {
 
 void sequence::state::see_logits(observer& watch) {
   normalise_all(m.output_norm, x);
-  // Some rows at a time: a large vocabulary has many numbers.
-  constexpr std::size_t most_numbers = std::size_t{1} << 26;
-  auto const most = std::clamp<std::size_t>(most_numbers / m.vocabulary, 1, x.tokens());
+  watch.see_states(tokens, x.numbers);
+  auto const most = std::clamp<std::size_t>(m.most_logits / m.vocabulary, 1, x.tokens());
   for (std::size_t first = 0; first < x.tokens(); first += most) {
     auto const n = std::min(most, x.tokens() - first);
     logits.resize(n, m.vocabulary);
-    multiply(m.threads, m.output, x[first].data(), n, logits.numbers.data(), m.vocabulary);
-    auto const scale = static_cast<float>(m.logit_scale), cap = static_cast<float>(m.logit_cap);
-    for (auto& number : logits.numbers) {
-      number *= scale;
-      if (cap > 0) number = cap * std::tanh(number / cap);
-    }
+    make_logits(m, x[first].data(), n, logits.numbers);
     watch.see_logits(tokens + first, logits.numbers);
   }
 }

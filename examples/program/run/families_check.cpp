@@ -94,9 +94,10 @@ int check(model const& m) {
   try {
     program::weight_files const files(folder.string());
     run::decoder const decoder(files, 1);
-    auto const found = run::measure(decoder, decoder.plans(), ids, {.keeps_logits = true});
+    auto const found = run::measure(decoder, decoder.plans(), ids, {.keeps_states = true});
+    auto const logits = decoder.logits_of(found.states);
     for (auto const& [position, id, value] : m.logits)
-      expect(static_cast<double>(found.logits[position * decoder.vocabulary() + id]), value,
+      expect(static_cast<double>(logits[position * decoder.vocabulary() + id]), value,
              "logit " + std::to_string(id) + " at " + std::to_string(position));
     expect(found.of_text.mean().mean, m.cross_entropy, "cross-entropy");
   } catch (std::exception const& error) {

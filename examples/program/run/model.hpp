@@ -71,6 +71,7 @@ class loaded_model {
   token_norm embedding_norm, output_norm;
   matrix output;
   std::vector<loaded_layer> layers;
+  std::size_t most_logits = 0;  ///< made at a time
 };
 
 }  // namespace run
