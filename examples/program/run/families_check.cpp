@@ -4,6 +4,7 @@
 //
 // FAMILIES is families.txt, which says how it was made. A tensor's name may have ranges, {0-3}, for
 // names that differ in a number.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -108,6 +109,49 @@ int check(model const& m) {
   return failures;
 }
 
+// What the pass must not compute as if it were another thing: a family's config with one value
+// changed.
+struct refusal {
+  char const *family, *key, *value, *sentence;
+};
+constexpr refusal refusals[]{
+    {"deepseek_v2", "topk_method", R"("group_limited_greedy")",
+     R"(config.json: topk_method must be greedy, got "group_limited_greedy")"},
+    {"deepseek_v2", "norm_topk_prob", "true",
+     "config.json: norm_topk_prob must be false for deepseek_v2, got true"},
+    {"qwen3_moe", "num_experts_per_tok", "5",
+     "config.json: num_experts_per_tok must be at most the 4 experts, got 5"},
+    {"bloom", "apply_residual_connection_post_layernorm", "true",
+     "config.json: apply_residual_connection_post_layernorm must be false, got true"},
+    {"opt", "do_layer_norm_before", "false",
+     "config.json: do_layer_norm_before must be true, got false"},
+    {"gpt2", "activation_function", R"("quick_gelu")",
+     "config.json: activation_function must be silu, gelu, gelu_new, gelu_pytorch_tanh or relu, got "
+     R"("quick_gelu")"},
+};
+
+int check(refusal const& one, std::vector<model> const& all) {
+  auto const found = std::ranges::find(all, one.family, &model::name);
+  auto config = found->config;
+  auto const key = "\"" + std::string(one.key) + "\": ";
+  auto const at = config.find(key) + key.size();
+  config.replace(at, config.find_first_of(",}", at) - at, one.value);
+  auto const folder = std::filesystem::temp_directory_path() / "posenc-family-refused";
+  small_model::write(folder, config, small_model::stored(found->tensors));
+  std::string said = "nothing";
+  try {
+    program::weight_files const files(folder.string());
+    run::decoder const decoder(files, 1);
+  } catch (std::exception const& error) {
+    said = error.what();
+  }
+  std::filesystem::remove_all(folder);
+  if (said == one.sentence) return 0;
+  std::cerr << one.family << ": must be refused by \"" << one.sentence << "\", got \"" << said
+            << "\"\n";
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -115,5 +159,6 @@ int main(int argc, char** argv) {
   int failures = 0;
   auto const all = read(argv[1]);
   for (auto const& one : all) failures += check(one);
+  for (auto const& one : refusals) failures += check(one, all);
   return failures == 0 && !all.empty() ? 0 : 1;
 }

@@ -187,9 +187,8 @@ class loader {
   }
 
  private:
-  token_norm norm(std::string const& part, std::optional<std::size_t> layer,
-                  std::size_t width = 0) {
-    return tensors_.norm(part, layer, width == 0 ? m_.width : width, m_.of.norm, m_.eps);
+  token_norm norm(std::string const& part, std::optional<std::size_t> layer) {
+    return tensors_.norm(part, layer, m_.width, m_.of.norm, m_.eps);
   }
   token_norm needed_norm(std::string const& part, std::size_t layer) {
     tensors_.at(part, layer);
@@ -270,11 +269,16 @@ class loader {
   }
 
   void read_latent(loaded_layer& l, std::size_t i, posenc::layer_description const& kind) {
+    // Norms of latents have the eps of their class, whatever config.json says of other norms.
+    auto const eps = files_.is_gguf() ? m_.eps : 1e-6;
+    auto const latent_norm = [&](std::string const& part, std::size_t width) {
+      return tensors_.norm(part, i, width, m_.of.norm, eps);
+    };
     latent_heads one;
     auto const query_rows = m_.heads * kind.head_dim;
     if (tensors_.has("attn_q_a", i)) {
       one.q_a = tensors_.product("attn_q_a", i, 0, m_.width);
-      one.q_a_norm = norm("attn_q_a_norm", i, one.q_a.rows);
+      one.q_a_norm = latent_norm("attn_q_a_norm", one.q_a.rows);
       one.q_b = tensors_.product("attn_q_b", i, query_rows, one.q_a.rows);
     } else {
       l.q = tensors_.product("attn_q", i, query_rows, m_.width);
@@ -282,7 +286,7 @@ class loader {
     one.kv_a = tensors_.product("attn_kv_a_mqa", i, 0, m_.width);
     auto const& kv_norm = tensors_.at("attn_kv_a_norm", i);
     auto const latent = kv_norm.columns();
-    one.kv_a_norm = norm("attn_kv_a_norm", i, latent);
+    one.kv_a_norm = latent_norm("attn_kv_a_norm", latent);
     one.kv_b = tensors_.product("attn_kv_b", i, 0, latent);
     auto const rotated = one.kv_a.rows > latent ? one.kv_a.rows - latent : 0;
     auto const of_head = one.kv_b.rows / m_.heads;
@@ -322,13 +326,26 @@ class loader {
                            ? keys_.flag({"", "expert_weights_norm"}).value_or(m_.of.renormalises_experts)
                            : keys_.flag({"norm_topk_prob", ""}).value_or(false);
     all.factor = keys_.number({"routed_scaling_factor", "expert_weights_scale"}).value_or(1);
-    auto const method = keys_.text({"topk_method", ""}).value_or("greedy");
-    if (method != "greedy") keys_.refuse({"topk_method", ""}, "be greedy");
-    if (keys_.text({"scoring_func", ""}).value_or("softmax") != "softmax")
-      keys_.refuse({"scoring_func", ""}, "be softmax");
+    require_plain_choice(all);
     for (std::size_t e = 0; e < count; ++e) all.all.push_back(read_expert(i, e, count));
     if (m_.of.is_latent && tensors_.has("ffn_up_shexp", i)) all.shared = read_network(i, "_shexp");
     return all;
+  }
+  // Of the largest softmax, among all experts.
+  void require_plain_choice(expert_networks const& all) const {
+    settings::key const method{"topk_method", ""}, scores{"scoring_func", ""},
+        scores_of_gguf{"", "expert_gating_func"}, renormalises{"norm_topk_prob", ""},
+        groups{"", "expert_group_count"}, used{"", "expert_group_used_count"};
+    if (keys_.text(method).value_or("greedy") != "greedy") keys_.refuse(method, "be greedy");
+    if (keys_.text(scores).value_or("softmax") != "softmax") keys_.refuse(scores, "be softmax");
+    if (keys_.number(scores_of_gguf).value_or(1) != 1)
+      keys_.refuse(scores_of_gguf, "be 1, softmax");
+    if (keys_.number(used).value_or(1) < keys_.number(groups).value_or(1))
+      keys_.refuse(used, "be all groups of experts");
+    // DeepSeek's own code would divide by the sum and not multiply by routed_scaling_factor, and
+    // its class in transformers ignores the key.
+    if (m_.of.is_latent && !files_.is_gguf() && all.renormalises)
+      keys_.refuse(renormalises, "be false for deepseek_v2");
   }
   network read_expert(std::size_t i, std::size_t e, std::size_t count) {
     if (files_.is_gguf()) {
