@@ -260,12 +260,22 @@ void sequence::state::make_heads(std::size_t layer, view& q_heads, view& k_heads
       multiply_to(by.q_b, latent, q);
     }
     multiply_to(by.kv_a, normed, joined);
-    auto const width = by.kv_b.columns, rotated = joined.width - width, plain = d - rotated;
+    auto const width = by.kv_a_norm.weights.size(), rotated = joined.width - width,
+               plain = d - rotated;
     latent.resize(n, width);
     for (std::size_t t = 0; t < n; ++t)
       std::ranges::copy(joined[t].first(width), latent[t].begin());
     normalise_all(by.kv_a_norm, latent);
-    multiply_to(by.kv_b, latent, expanded);
+    expanded.resize(n, m.heads * (plain + m.value_dim));
+    auto const expand = [&](matrix const& some, std::size_t to) {
+      multiply(m.threads, some, latent.numbers.data(), n, expanded.numbers.data() + to,
+               expanded.width);
+    };
+    if (by.kv_b.tensor != nullptr) expand(by.kv_b, 0);
+    for (std::size_t h = 0; h < by.k_b.size(); ++h) {
+      expand(by.k_b[h], h * (plain + m.value_dim));
+      expand(by.v_b[h], h * (plain + m.value_dim) + plain);
+    }
     k.resize(n, m.heads * d), v.resize(n, m.heads * m.value_dim);
     for (std::size_t t = 0; t < n; ++t)
       for (std::size_t h = 0; h < m.heads; ++h) {

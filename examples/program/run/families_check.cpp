@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "program/run/converted.hpp"
 #include "program/run/measurement.hpp"
 #include "program/run/small_model.hpp"
 
@@ -80,20 +81,18 @@ std::vector<model> read(std::string const& file) {
 // Float sums of up to 48 products, through at most 6 layers of numbers near 1.
 constexpr double allowed = 1e-4;
 
-int check(model const& m) {
-  auto const folder = std::filesystem::temp_directory_path() / ("posenc-family-" + m.name);
-  small_model::write(folder, m.config, small_model::stored(m.tensors));
+int check(model const& m, std::string const& file, std::string const& form) {
   std::vector<std::uint32_t> ids{1};
   while (ids.size() < 48)
     ids.push_back(static_cast<std::uint32_t>((ids.back() * 29 + ids.size()) % 64));
   int failures = 0;
   auto const expect = [&](double got, double want, std::string const& what) {
     if (std::abs(got - want) <= allowed * std::max(1.0, std::abs(want))) return;
-    std::cerr << m.name << ": " << what << " is " << got << " instead of " << want << '\n';
+    std::cerr << m.name << form << ": " << what << " is " << got << " instead of " << want << '\n';
     ++failures;
   };
   try {
-    program::weight_files const files(folder.string());
+    program::weight_files const files(file);
     run::decoder const decoder(files, 1);
     auto const found = run::measure(decoder, decoder.plans(), ids, {.keeps_states = true});
     auto const logits = decoder.logits_of(found.states);
@@ -102,8 +101,34 @@ int check(model const& m) {
              "logit " + std::to_string(id) + " at " + std::to_string(position));
     expect(found.of_text.mean().mean, m.cross_entropy, "cross-entropy");
   } catch (std::exception const& error) {
-    std::cerr << m.name << ": " << error.what() << '\n';
+    std::cerr << m.name << form << ": " << error.what() << '\n';
     ++failures;
+  }
+  return failures;
+}
+
+// As a folder of Hugging Face, and as GGUF.
+int check(model const& m) {
+  auto const folder = std::filesystem::temp_directory_path() / ("posenc-family-" + m.name);
+  auto const tensors = small_model::stored(m.tensors);
+  small_model::write(folder, m.config, tensors);
+  auto failures = check(m, folder.string(), "");
+  auto const by = std::ranges::find_if(small_model::conversions, [&](auto const& one) {
+    return m.config.find("\"model_type\": \"" + std::string(one.type) + "\"") != std::string::npos;
+  });
+  // llama.cpp has no windows for Mistral, no OPT, and no other eps for latents.
+  bool const has_gguf = m.name != "mistral" && m.name != "opt" && m.name != "deepseek_v2_eps";
+  if (has_gguf && by == small_model::conversions.end()) {
+    std::cerr << m.name << ": there must be a conversion to GGUF\n";
+    ++failures;
+  } else if (has_gguf) {
+    auto const file = folder / "model.gguf";
+    for (auto const splits_latent : {false, true}) {
+      if (splits_latent && by->type != "deepseek_v2") continue;
+      small_model::write_text(file,
+                              small_model::converter(*by, m.config, splits_latent).file(tensors));
+      failures += check(m, file.string(), splits_latent ? " as GGUF, kv_b in two" : " as GGUF");
+    }
   }
   std::filesystem::remove_all(folder);
   return failures;
@@ -126,7 +151,8 @@ constexpr refusal refusals[]{
     {"opt", "do_layer_norm_before", "false",
      "config.json: do_layer_norm_before must be true, got false"},
     {"gpt2", "activation_function", R"("quick_gelu")",
-     "config.json: activation_function must be silu, gelu, gelu_new, gelu_pytorch_tanh or relu, got "
+     "config.json: activation_function must be silu, gelu, gelu_new, gelu_pytorch_tanh or relu, "
+     "got "
      R"("quick_gelu")"},
 };
 

@@ -83,6 +83,19 @@ class tensors {
     return result;
   }
 
+  /// Several matrices in one tensor, [count][rows][columns]; 0 rows: any.
+  weight const& stack(std::string const& part, std::size_t layer, std::size_t count,
+                      std::size_t rows, std::size_t columns) {
+    auto const& w = at(part, layer);
+    auto const& dims = w.shape;
+    if (dims.size() != 3 || dims[0] != count || (rows != 0 && dims[1] != rows) ||
+        dims[2] != columns)
+      w.refuse("must be [" + std::to_string(count) + ", " +
+               (rows == 0 ? "any" : std::to_string(rows)) + ", " + std::to_string(columns) +
+               "], got " + w.shown_shape());
+    return w;
+  }
+
   token_norm norm(std::string const& part, std::optional<std::size_t> layer, std::size_t width,
                   norm_kind kind, double eps) {
     auto const* const found = find(part, layer);
@@ -287,16 +300,30 @@ class loader {
     auto const& kv_norm = tensors_.at("attn_kv_a_norm", i);
     auto const latent = kv_norm.columns();
     one.kv_a_norm = latent_norm("attn_kv_a_norm", latent);
-    one.kv_b = tensors_.product("attn_kv_b", i, 0, latent);
-    auto const rotated = one.kv_a.rows > latent ? one.kv_a.rows - latent : 0;
-    auto const of_head = one.kv_b.rows / m_.heads;
-    if (rotated == 0 || rotated > kind.head_dim || one.kv_b.rows % m_.heads != 0 ||
-        of_head <= kind.head_dim - rotated)
-      one.kv_b.tensor->refuse("must have values beside the " +
-                              std::to_string(kind.head_dim - rotated) + " dims of keys of " +
-                              std::to_string(m_.heads) + " heads, got " +
-                              one.kv_b.tensor->shown_shape());
-    m_.value_dim = of_head - (kind.head_dim - rotated);
+    auto const rotated = one.kv_a.rows - std::min(latent, one.kv_a.rows);
+    if (rotated == 0 || rotated >= kind.head_dim)
+      one.kv_a.tensor->refuse("must have rows of the " + std::to_string(latent) +
+                              " dims of the latent and of 1 to " +
+                              std::to_string(kind.head_dim - 1) + " dims that rotate, got " +
+                              one.kv_a.tensor->shown_shape());
+    auto const plain = kind.head_dim - rotated;
+    if (files_.is_gguf() && tensors_.has("attn_k_b", i)) {
+      auto const& k = tensors_.stack("attn_k_b", i, m_.heads, latent, plain);
+      auto const& v = tensors_.stack("attn_v_b", i, m_.heads, 0, latent);
+      m_.value_dim = v.shape[1];
+      for (std::size_t h = 0; h < m_.heads; ++h) {
+        one.k_b.push_back({&k, h * latent, latent, plain, true});
+        one.v_b.push_back({&v, h * m_.value_dim, m_.value_dim, latent});
+      }
+    } else {
+      one.kv_b = tensors_.product("attn_kv_b", i, 0, latent);
+      auto const of_head = one.kv_b.rows / m_.heads;
+      if (one.kv_b.rows % m_.heads != 0 || of_head <= plain)
+        one.kv_b.tensor->refuse("must have values beside the " + std::to_string(plain) +
+                                " dims of keys of " + std::to_string(m_.heads) + " heads, got " +
+                                one.kv_b.tensor->shown_shape());
+      m_.value_dim = of_head - plain;
+    }
     m_.key_heads = m_.heads;
     l.latent = std::move(one);
   }
@@ -350,14 +377,8 @@ class loader {
   network read_expert(std::size_t i, std::size_t e, std::size_t count) {
     if (files_.is_gguf()) {
       auto const part = [&](std::string const& name, std::size_t outputs, std::size_t inputs) {
-        auto const& w = tensors_.at(name, i);
-        auto const& dims = w.shape;
-        if (dims.size() != 3 || dims[0] != count || (outputs != 0 && dims[1] != outputs) ||
-            dims[2] != inputs)
-          w.refuse("must be [" + std::to_string(count) + ", " +
-                   (outputs == 0 ? "any" : std::to_string(outputs)) + ", " +
-                   std::to_string(inputs) + "], got " + w.shown_shape());
-        return matrix{&w, e * dims[1], dims[1], dims[2]};
+        auto const& w = tensors_.stack(name, i, count, outputs, inputs);
+        return matrix{&w, e * w.shape[1], w.shape[1], w.shape[2]};
       };
       network one;
       one.up = part("ffn_up_exps", 0, m_.width);
