@@ -61,6 +61,25 @@ foreach(pair
   file(RENAME "${model}/kept" "${model}/${file}")
 endforeach()
 
+# More tokens than there is memory for, where a shell can say how much there is.
+set(many "${CMAKE_CURRENT_BINARY_DIR}/many.ids")
+string(REPEAT "1 2 3 4 5 6 7 8 9 10 " 30000 numbers)
+file(WRITE "${many}" "${numbers}")
+execute_process(COMMAND sh -c "ulimit -v 600000 && \"$0\" run --help" "${PROGRAM}" RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+if(result EQUAL 0)
+  expect_of(1 err "^posenc run: .*many.ids: 300000 tokens need 1.[0-9] GB of memory beside the model's files, and 0.[0-9]+ GB are free; --tokens N takes the first N $"
+    sh -c "ulimit -v 600000 && \"$0\" \"$@\"" "${PROGRAM}" run "${model}" --ids "${many}")
+endif()
+# Ctrl-C leaves files as they were.
+file(WRITE check.csv "precious")
+expect_of(124 out "^$" timeout -s INT 1 "${PROGRAM}" run "${model}" --ids "${many}" --tokens 100000 --csv check.csv --svg check.svg)
+file(READ check.csv kept)
+file(GLOB parts check.svg check.*.part)
+if(NOT kept STREQUAL "precious" OR parts)
+  message(FATAL_ERROR "check.csv has ${kept}, and there are ${parts}")
+endif()
+file(REMOVE check.csv "${many}")
+
 # Trained models, where they lie beside the checkout, and their golden facts.
 find_program(python NAMES python3)
 if(EXISTS "${trained}/check.py" AND python)

@@ -8,6 +8,7 @@
 #include "program/options.hpp"
 #include "program/run/facts.hpp"
 #include "program/run/measurement.hpp"
+#include "program/run/memory.hpp"
 #include "program/run/mistakes.hpp"
 #include "program/run/options.hpp"
 #include "program/run/report.hpp"
@@ -93,6 +94,13 @@ void run(options const& o) {
   if (o.facts) add_those_that_can(standard_changes(model));
   if (o.mistakes) std::ranges::move(mistaken_plans(model, ids.size()), std::back_inserter(runs));
 
+  wanted of_model{.keeps_states = !runs.empty(), .measures_heads = true};
+  wanted const of_change{.own = &model};
+  auto bytes = bytes_of_pass(model, model.plans(), ids.size(), of_model);
+  for (auto const& one : runs)
+    bytes = std::max(bytes, bytes_of_pass(model, one.plans, ids.size(), of_change));
+  require_memory(o.ids.empty() ? o.text : o.ids, ids.size(), bytes);
+
   run_report report{
       .title = title_of(o.model, model), .tokens = ids.size(), .against = o.against};
   reporting::progress_line progress;
@@ -102,7 +110,6 @@ void run(options const& o) {
   };
   std::optional<other_model> other;
   if (!o.against.empty()) other.emplace(o, model, ids);
-  wanted of_model{.keeps_states = !runs.empty(), .measures_heads = true};
   if (!o.top.empty()) of_model.top = top_positions(o, ids.size());
   if (other) of_model.own = &other->model, of_model.own_states = other->states;
   report.own = measure(model, model.plans(), ids, of_model, shows("the model", 0));
