@@ -27,7 +27,7 @@ std::span<verb const> verbs() {
       {"compare", "What differs between two models, and from which distance?", compare_verb},
       {"identify", "Which rule made these frequencies?", identify_verb},
       {"angles", "How far off are angles at position n?", angles_verb},
-      {"norms", "Which heads of a model may be positional?", norms_verb},
+      {"norms", "Which frequencies do the heads of a model use?", norms_verb},
       {"heads", "Do my heads attend by position or by content?", heads_verb},
       {"pairs", "What does each frequency add to the scores of my head?", pairs_verb},
       {"keys", "What do keys in 8 or 4 bits cost?", keys_verb},

@@ -253,7 +253,7 @@ std::string svg(std::vector<chart> const& charts, svg_page const& page) {
   std::size_t const across = std::clamp<std::size_t>(charts.size(), 1, most);
   double const inner =
       std::max({static_cast<double>(across) * (width + gap) - gap, text_width(page.title, 22) + 1,
-                text_width(page.subtitle, medium) + 1});
+                text_width(page.subtitle, medium) + 1, page.above_width});
 
   svg_drawing out;
   double bottom = border;
@@ -262,6 +262,10 @@ std::string svg(std::vector<chart> const& charts, svg_page const& page) {
     out.text({border, bottom += 24}, medium, inner, "label", page.subtitle);
 
   double top = bottom > border ? bottom += gap : bottom;
+  if (page.draw_above) {
+    page.draw_above(out, {border, top});
+    top = bottom = top + page.above_height;
+  }
   for (std::size_t i = 0; i < charts.size(); ++i) {
     if (i > 0 && i % across == 0) top = bottom + gap;
     double const x = border + static_cast<double>(i % across) * (width + gap);

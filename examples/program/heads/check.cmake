@@ -17,6 +17,13 @@ expect_of(0 out "^$" "${WRITER}" "${models}")
 # A head that attends by position and one that attends by content are told apart, and drawn.
 expect(0 out "Heads of .*q.npy, .*64 tokens.* 0 1\\.000 0\\.000 by position 1 0\\.030 1\\.000 by content 1 of 2 heads hold on to positions" --q "${models}/q.npy" --k "${models}/k.npy" --csv check.csv --svg check.svg)
 expect_files(check.csv 3 check.svg "symbolic.*positional.*head 0.*head 1")
+# The same as tensors of safetensors.
+if(MODELS)
+  set(two "${models}/two/model.safetensors")
+  expect(0 out "Heads of .*safetensors:q, .*64 tokens.* 0 1\\.000 0\\.000 by position 1 0\\.030 1\\.000 by content" --q "${two}:q" --k "${two}:k")
+  expect(1 err "safetensors: has no tensor other" --q "${two}:other" --k "${two}:k")
+  expect(1 err "safetensors: needs the name of a tensor" --q "${two}" --k "${two}")
+endif()
 file(REMOVE_RECURSE "${models}")
 
 expect_narrow(${own})

@@ -16,7 +16,7 @@ struct options {
 };
 
 void declare(CLI::App& app, options& o) {
-  app.add_option("FILE", o.file, "GGUF file of a model, or the first of several")->required();
+  app.add_option("FILE", o.file, "a folder of Hugging Face, or a GGUF file")->required();
   program::add_number(app, "--layer", o.layer, "layer to show (default all)");
   program::add_number(app, "--context", o.context,
                       "tokens within which turns are counted, also for rules that need them "
@@ -40,8 +40,8 @@ extern "C" int norms_verb(int argc, char** argv) {
   return program::run_verb<options>(
       argc, argv,
       {"posenc norms",
-       "Shows the norms of all heads of a model by frequency, from the weights of its GGUF file, "
-       "and which heads may be positional.",
+       "Shows the norms of all heads of a model by frequency, from its weights, and ranks the heads "
+       "by their part in fast pairs.",
        {{{"model.gguf --svg maps.svg", "all heads of a model, as maps"},
          {"model.gguf --layer 3 --csv norms.csv", "the heads of one layer, for programs"}}}},
       declare, run);

@@ -8,8 +8,8 @@
 
 #include "posenc/analysis/score_by_frequency.hpp"
 #include "posenc/heads/heads_view.hpp"
-#include "posenc/model/gguf.hpp"
 #include "program/keys/errors.hpp"
+#include "program/run/tensor_names.hpp"
 #include "program/tensors/weights.hpp"
 #include "reporting/scale.hpp"
 
@@ -22,8 +22,25 @@ bool turns_within(double inv_freq, std::size_t tokens) {
 
 // The heads of queries or of keys of a layer: which rows of which tensor.
 struct projection {
-  std::string tensor, norm;
-  std::size_t heads, head_dim, first_row, all_rows;
+  std::string tensor, norm_tensor;  // by GGUF's names
+  posenc::norm_description const& norm;
+  std::size_t heads, head_dim, first_row, row_step, all_rows;  // row_step: from head to head
+
+  std::size_t rows() const { return heads * head_dim; }
+  std::size_t row_of(std::size_t head) const { return first_row + head * row_step; }
+};
+
+// A layer of a model's files.
+struct layer_tensors {
+  program::weight_files const& files;
+  run::tensor_names const& names;
+  bool norm_has_one_more;  // of the vectors of tokens: 1 is added to the weights
+  std::size_t layer;
+
+  program::weight const* find(std::string const& part, std::string const& ending) const {
+    auto const name = names.of(part, layer, ending);
+    return name.empty() ? nullptr : files.find(name);
+  }
 };
 
 // Of the rows of heads.
@@ -34,62 +51,81 @@ struct projected_rows {
 };
 
 // The weights of the norm before a projection; empty if the file has none for each input.
-std::vector<double> input_weights(program::weight_files const& file, std::size_t layer,
-                                  std::size_t inputs) {
-  auto const* const found = file.find("blk." + std::to_string(layer) + ".attn_norm.weight");
+std::vector<double> input_weights(layer_tensors const& from, std::size_t inputs) {
+  auto const* const found = from.find("attn_norm", ".weight");
   std::vector<double> weights;
   if (found != nullptr && found->shape == std::vector<std::size_t>{inputs})
     found->each_row(
         0, 1, [&](auto, auto const numbers) { weights.assign(numbers.begin(), numbers.end()); });
+  for (auto& weight : weights) weight += from.norm_has_one_more ? 1 : 0;
   return weights;
 }
 
-projected_rows rows_of(program::weight_files const& file, projection const& p, std::size_t layer) {
-  auto const rows = p.heads * p.head_dim;
-  auto const refuse = [&](program::weight const& of, std::string const& shape) {
-    of.refuse("must be " + shape + ", for " + std::to_string(p.heads) + " heads of " +
-              std::to_string(p.head_dim) + " dims, got " + of.shown_shape());
-  };
-  auto const& weight = file.at(p.tensor + ".weight");
+[[noreturn]] void refuse_shape(program::weight const& of, projection const& p,
+                               std::string const& must) {
+  of.refuse("must be " + must + ", for " + std::to_string(p.heads) + " heads of " +
+            std::to_string(p.head_dim) + " dims, got " + of.shown_shape());
+}
+
+std::vector<program::weight const*> norm_tensors(layer_tensors const& from, projection const& p) {
+  std::vector<program::weight const*> found;
+  for (auto const& name : from.names.of_head_norm(p.norm_tensor, from.layer, p.norm, p.heads))
+    if (auto const* const norm = from.files.find(name)) found.push_back(norm);
+  return found;
+}
+
+// The norm of each head, with weights for one head or for each, or of all heads at once.
+void normalise(std::vector<double>& rows, layer_tensors const& from, projection const& p) {
+  std::vector<double> weights;
+  std::size_t group = 0;
+  for (auto const* const norm : norm_tensors(from, p)) {
+    norm->each_row(0, norm->rows(), [&](auto, auto const numbers) {
+      weights.insert(weights.end(), numbers.begin(), numbers.end());
+    });
+    group = norm->columns();
+    if ((group != p.head_dim && group != p.rows()) ||
+        (weights.size() % group != 0 || weights.size() > p.rows()))
+      refuse_shape(*norm, p,
+                   "[" + std::to_string(p.head_dim) + "] or [" + std::to_string(p.rows()) + "]");
+  }
+  if (weights.empty()) return;
+  for (auto& weight : weights) weight += p.norm.how.plus_one ? 1 : 0;
+  for (std::size_t first = 0; first < p.rows(); first += group) {
+    double sum = 0;
+    for (std::size_t i = first; i < first + group; ++i) sum += rows[i] * rows[i];
+    for (std::size_t i = first; i < first + group && sum > 0; ++i)
+      rows[i] *= weights[i % weights.size()] * std::sqrt(static_cast<double>(group) / sum);
+  }
+}
+
+projected_rows rows_of(layer_tensors const& from, projection const& p) {
+  auto const& weight = from.files.at(from.names.of(p.tensor, from.layer));
   if (weight.shape.size() != 2 || weight.rows() != p.all_rows)
-    refuse(weight, "[" + std::to_string(p.all_rows) + ", inputs]");
+    refuse_shape(weight, p, "[" + std::to_string(p.all_rows) + ", inputs]");
   projected_rows found;
   auto& result = found.norms;
-  auto const of_inputs = input_weights(file, layer, weight.columns());
-  weight.each_row(p.first_row, rows, [&](auto, auto const numbers) {
-    double sum = 0, inner = 0;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      auto const x = static_cast<double>(numbers[i]), w = of_inputs.empty() ? 1 : of_inputs[i];
-      sum += x * x, inner += x * x * w * w;
-    }
-    result.push_back(std::sqrt(sum)), found.inner.push_back(std::sqrt(inner));
-  });
-  if (auto const* const bias = file.find(p.tensor + ".bias")) {
+  auto const of_inputs = input_weights(from, weight.columns());
+  for (std::size_t head = 0; head < p.heads; ++head)
+    weight.each_row(p.row_of(head), p.head_dim, [&](auto, auto const numbers) {
+      double sum = 0, inner = 0;
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        auto const x = static_cast<double>(numbers[i]), w = of_inputs.empty() ? 1 : of_inputs[i];
+        sum += x * x, inner += x * x * w * w;
+      }
+      result.push_back(std::sqrt(sum)), found.inner.push_back(std::sqrt(inner));
+    });
+  if (auto const* const bias = from.find(p.tensor, ".bias")) {
     if (bias->shape != std::vector<std::size_t>{p.all_rows})
-      refuse(*bias, "[" + std::to_string(p.all_rows) + "]");
+      refuse_shape(*bias, p, "[" + std::to_string(p.all_rows) + "]");
     bias->each_row(0, 1, [&](auto, auto const numbers) {
-      for (std::size_t i = 0; i < rows; ++i) {
-        found.bias.push_back(static_cast<double>(numbers[p.first_row + i]));
+      for (std::size_t i = 0; i < p.rows(); ++i) {
+        auto const at = p.row_of(i / p.head_dim) + i % p.head_dim;
+        found.bias.push_back(static_cast<double>(numbers[at]));
         result[i] = std::hypot(result[i], found.bias.back());
       }
     });
   }
-  auto const* const norm = file.find(p.norm);
-  if (norm == nullptr) return found;
-  // A norm of each head, with weights for one head or for each, or of all heads at once.
-  std::vector<double> weights;
-  norm->each_row(0, norm->rows(), [&](auto, auto const numbers) {
-    weights.insert(weights.end(), numbers.begin(), numbers.end());
-  });
-  auto const group = norm->columns();
-  if ((group != p.head_dim && group != rows) || (weights.size() != group && weights.size() != rows))
-    refuse(*norm, "[" + std::to_string(p.head_dim) + "] or [" + std::to_string(rows) + "]");
-  for (std::size_t first = 0; first < rows; first += group) {
-    double sum = 0;
-    for (std::size_t i = first; i < first + group; ++i) sum += result[i] * result[i];
-    for (std::size_t i = first; i < first + group && sum > 0; ++i)
-      result[i] *= weights[i % weights.size()] * std::sqrt(static_cast<double>(group) / sum);
-  }
+  normalise(result, from, p);
   return found;
 }
 
@@ -172,35 +208,54 @@ std::vector<bias_of_head> biases_of(projected_rows const& keys, projected_rows c
   return result;
 }
 
-layer_of_weights read_layer(program::weight_files const& file, posenc::layer_description const& kind,
-                            std::string const& type, std::size_t layer, std::size_t context) {
+struct head_counts {
+  std::size_t queries, keys;
+};
+
+head_counts counts_of(program::weight_files const& files, posenc::layer_description const& kind,
+                      std::string const& type, std::size_t layer) {
+  head_counts found{kind.heads, kind.key_heads == 0 ? kind.heads : kind.key_heads};
+  std::string heads = "num_attention_heads", key_heads = "num_key_value_heads";
+  if (files.is_gguf()) {
+    auto const& header = files.gguf();
+    heads = type + ".attention.head_count", key_heads = heads + "_kv";
+    found.queries = found.keys = count_of(header, heads, layer);
+    if (header.value_of(key_heads) != nullptr) found.keys = count_of(header, key_heads, layer);
+  }
+  if (found.keys == 0)
+    throw std::runtime_error(files.name() + ": " + heads + " must be given, one for all layers");
+  if (found.queries % found.keys != 0)
+    throw std::runtime_error(files.name() + ": " + heads + " must be a multiple of " + key_heads +
+                             ", got " + std::to_string(found.queries) + " and " +
+                             std::to_string(found.keys) + " for layer " + std::to_string(layer));
+  return found;
+}
+
+layer_of_weights read_layer(layer_tensors const& from, run::family const& of,
+                            posenc::layer_description const& kind, std::string const& type,
+                            std::size_t context) {
   auto const& rotary = kind.rotary.front();
   auto const f = rotary.frequencies.at(context);
-  auto const heads_key = type + ".attention.head_count", key_heads_key = heads_key + "_kv";
-  auto const heads = count_of(file.gguf(), heads_key, layer);
-  auto const key_heads = file.gguf().value_of(key_heads_key) == nullptr
-                             ? heads
-                             : count_of(file.gguf(), key_heads_key, layer);
-  if (heads % key_heads != 0)
-    throw std::runtime_error(file.name() + ": " + heads_key + " must be a multiple of " +
-                             key_heads_key + ", got " + std::to_string(heads) + " and " +
-                             std::to_string(key_heads) + " for layer " + std::to_string(layer));
-  auto const block = "blk." + std::to_string(layer) + ".attn_", joined = block + "qkv";
-  auto const query_rows = heads * kind.head_dim, key_rows = key_heads * kind.head_dim;
-  projection q{block + "q", block + "q_norm.weight", heads, kind.head_dim, 0, query_rows};
-  projection k{block + "k", block + "k_norm.weight", key_heads, kind.head_dim, 0, key_rows};
-  if (file.find(q.tensor + ".weight") == nullptr && file.find(joined + ".weight") != nullptr) {
-    q.tensor = k.tensor = joined;
-    q.all_rows = k.all_rows = query_rows + 2 * key_rows;
-    k.first_row = query_rows;
+  auto const d = kind.head_dim;
+  auto const [heads, key_heads] = counts_of(from.files, kind, type, from.layer);
+  projection q{"attn_q", "attn_q_norm", kind.query_norm, heads, d, 0, d, heads * d};
+  projection k{"attn_k", "attn_k_norm", kind.key_norm, key_heads, d, 0, d, key_heads * d};
+  bool const joined = from.find("attn_q", ".weight") == nullptr &&
+                      from.find("attn_qkv", ".weight") != nullptr;
+  if (joined) {
+    q.tensor = k.tensor = "attn_qkv";
+    q.all_rows = k.all_rows = (heads + 2 * key_heads) * d;
+    k.first_row = heads * d;
   }
+  if (joined && !from.files.is_gguf() && of.joined == run::joined_heads::by_head)
+    q.row_step = k.row_step = 3 * d, k.first_row = d;
   keys::head_rotation const how{f, rotary.layout, rotary.block};
-  auto const q_rows = rows_of(file, q, layer), k_rows = rows_of(file, k, layer);
+  auto const q_rows = rows_of(from, q), k_rows = rows_of(from, k);
   auto const queries = norms_of(q_rows.norms, q, how);
   auto const keys = norms_of(k_rows.norms, k, how);
 
   layer_of_weights result{
-      layer, {f.inv_freq().begin(), f.inv_freq().end()}, queries.pairs, keys.pairs, {}};
+      from.layer, {f.inv_freq().begin(), f.inv_freq().end()}, queries.pairs, keys.pairs, {}};
   auto const gain = f.attention_factor() * f.attention_factor();
   for (std::size_t head = 0; head < heads; ++head) {
     head_of_weights found{head, head * key_heads / heads, {}, 0, 0};
@@ -217,7 +272,8 @@ layer_of_weights read_layer(program::weight_files const& file, posenc::layer_des
     }
     result.heads.push_back(std::move(found));
   }
-  result.norm_behind = file.find(k.norm) != nullptr || kind.key_norm.of > posenc::norm_scope::none;
+  result.norm_behind =
+      !norm_tensors(from, k).empty() || kind.key_norm.of > posenc::norm_scope::none;
   if (!k_rows.bias.empty())
     result.biases = biases_of(k_rows, q_rows, k, heads / key_heads, how, context);
   return result;
@@ -256,9 +312,13 @@ std::vector<model_of_weights::place> model_of_weights::by_fast_share() const {
 
 model_of_weights read_weights(std::string const& file, std::optional<std::size_t> context,
                               std::optional<std::size_t> layer) {
-  program::weight_files const tensors(file);
-  if (!tensors.is_gguf()) throw std::runtime_error(file + ": must be a GGUF file");
-  auto const model = posenc::read_gguf(tensors.gguf());
+  program::weight_files const files(file);
+  auto const model = files.description();
+  // A family that run does not know has Llama's names.
+  auto const* const known = run::family_of(model.type, files.is_gguf());
+  auto const of = known == nullptr ? run::family() : *known;
+  run::tensor_names const names(files, of);
+  bool const has_one_more = !files.is_gguf() && of.norm == run::norm_kind::rms_plus_one;
   model_of_weights result{{}, context.value_or(model.context.value_or(8192)), {}, {}};
   if (layer) model.kind_of(*layer);  // throws if there is none
   for (auto i = layer.value_or(0); i < (layer ? *layer + 1 : model.layers); ++i) {
@@ -266,7 +326,8 @@ model_of_weights read_weights(std::string const& file, std::optional<std::size_t
     if (kind.rotary.empty()) {
       result.unrotated.push_back(i);
     } else {
-      result.layers.push_back(read_layer(tensors, kind, model.type, i, result.context));
+      result.layers.push_back(
+          read_layer({files, names, has_one_more, i}, of, kind, model.type, result.context));
       if (result.title.empty()) result.title = title_of(file, model, i, result.layers.back());
     }
   }

@@ -1,7 +1,8 @@
 // Writes GGUF files into a folder, each type of tensor once, with a positional head in layer 1,
 // head 2, and compares what tensors.hpp and weights.hpp read from them with a decoder and with
-// norms of its own; and files that are wrong in one way each, for check.cmake. And queries and keys
-// of a head that attends by position and of one that attends by content.
+// norms of its own; the same models as folders of Hugging Face; and files that are wrong in one way
+// each, for check.cmake. And queries and keys of a head that attends by position and of one that
+// attends by content.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -11,12 +12,19 @@
 #include <vector>
 
 #include "model/gguf/writer.hpp"
+#include "program/run/small_model.hpp"
 #include "program/tensors/weights.hpp"
 #include "weights.hpp"
 
 namespace {
 
 using namespace norms;
+
+#ifdef POSENC_READS_MODELS
+constexpr bool reads_folders = true;
+#else
+constexpr bool reads_folders = false;
+#endif
 
 int mistakes = 0;
 
@@ -354,10 +362,73 @@ gguf_writer settings_of(model const& m, std::uint32_t count = heads,
   return out;
 }
 
+// Rows as a folder of Hugging Face has them: pairs are halves there.
+std::vector<float> rows_in_halves(model const& m, planted const& p) {
+  std::vector<float> numbers;
+  for (std::size_t row = 0; row < p.rows.size(); ++row) {
+    auto const dim = row % head_dim, pair = dim % m.pairs;
+    auto const from = m.interleaved && dim < 2 * m.pairs
+                          ? row - dim + 2 * pair + (dim < m.pairs ? 0 : 1)
+                          : row;
+    numbers.insert(numbers.end(), p.rows[from].begin(), p.rows[from].end());
+  }
+  return numbers;
+}
+
+// The same model as a folder with config.json and model.safetensors has the same norms. (An
+// attention factor is in GGUF alone, so shares are compared where there is none.)
+void as_a_folder_too(std::string const& folder, model const& m, coding const& c,
+                     std::vector<planted> const& q, std::vector<planted> const& k,
+                     model_of_weights const& of_gguf) {
+  std::vector<small_model::stored_tensor> tensors;
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    auto const prefix = "model.layers." + std::to_string(layer) + ".self_attn.";
+    auto query_rows = rows_in_halves(m, q[layer]);
+    auto const key_rows = rows_in_halves(m, k[layer]);
+    auto const add = [&](std::string const& name, std::vector<std::size_t> const& shape,
+                         auto const& numbers) {
+      tensors.push_back({prefix + name, shape, {numbers.begin(), numbers.end()}});
+    };
+    if (m.joined) {
+      for (int i = 0; i < 2; ++i)
+        query_rows.insert(query_rows.end(), key_rows.begin(), key_rows.end());
+      add("qkv_proj.weight", {(heads + 2 * key_heads) * head_dim, inputs}, query_rows);
+    } else {
+      add("q_proj.weight", {heads * head_dim, inputs}, query_rows);
+      add("k_proj.weight", {key_heads * head_dim, inputs}, key_rows);
+    }
+    for (auto const& [name, of] : {std::pair{"q", &q[layer]}, std::pair{"k", &k[layer]}}) {
+      if (m.bias) add(name + std::string("_proj.bias"), {of->bias.size()}, of->bias);
+      if (m.norm) add(name + std::string("_norm.weight"), {head_dim}, of->norm);
+    }
+  }
+  auto const name = folder + "/" + c.name;
+  small_model::write(
+      name,
+      R"({"model_type": ")" + std::string(m.architecture) + R"(", "num_hidden_layers": )" +
+          std::to_string(layers) + R"(, "num_attention_heads": 4, "num_key_value_heads": 2,
+ "hidden_size": 256, "head_dim": 64, "rope_theta": 10000, "max_position_embeddings": 4096,
+ "original_max_position_embeddings": 4096, "partial_rotary_factor": )" +
+          std::to_string(2 * static_cast<double>(m.pairs) / head_dim) + "}",
+      tensors);
+  if (!reads_folders) return;
+  auto const found = read_weights(name, {}, {});
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    auto const &a = found.layers.at(layer), &b = of_gguf.layers[layer];
+    expect(a.queries == b.queries && a.keys == b.keys,
+           name + ": a folder has the norms of the GGUF file, layer " + std::to_string(layer));
+    for (std::size_t head = 0; head < heads && m.attention_factor == 1; ++head)
+      expect(a.heads.at(head).share == b.heads[head].share, name + ": and its shares");
+    expect(a.biases.size() == b.biases.size() && a.norm_behind == b.norm_behind,
+           name + ": and its biases");
+  }
+}
+
 void finds_the_planted_head(std::string const& folder, model const& m, coding const& c,
                             random_numbers& random) {
   auto out = settings_of(m);
   std::vector<std::vector<std::vector<double>>> query_norms, key_norms;
+  std::vector<planted> query_parts, key_parts;  // of each layer
   auto const floats = [](std::vector<double> const& x) {
     return std::vector<float>(x.begin(), x.end());
   };
@@ -371,6 +442,7 @@ void finds_the_planted_head(std::string const& folder, model const& m, coding co
     auto const q = plant(m, c, heads, planted_head, here ? 16 : 1, random);
     auto const k = plant(m, c, key_heads, planted_head * key_heads / heads, here ? 2 : 1, random);
     query_norms.push_back(norms_of(m, q)), key_norms.push_back(norms_of(m, k));
+    query_parts.push_back(q), key_parts.push_back(k);
     auto const block = "blk." + std::to_string(layer) + ".attn_";
     for (auto* const to : {&out, &parts[layer]}) {
       if (m.joined) {
@@ -399,7 +471,9 @@ void finds_the_planted_head(std::string const& folder, model const& m, coding co
                of_parts.layers[layer].keys == of_one.layers[layer].keys,
            std::string(c.name) + ": a model in three files has the norms of the same in one");
 
-  auto const found = read_weights(file, {}, {});
+  as_a_folder_too(folder, m, c, query_parts, key_parts, of_one);
+
+  auto const& found = of_one;
   double off = 0;
   for (std::size_t layer = 0; layer < layers; ++layer) {
     for (std::size_t head = 0; head < heads; ++head) {
@@ -427,6 +501,99 @@ void finds_the_planted_head(std::string const& folder, model const& m, coding co
   expect(off < 1e-11, std::string(c.name) +
                           ": norms and shares are those of the other program, off by " +
                           std::to_string(off * 1e12) + "e-12");
+}
+
+// A layer as GGUF and as a folder of Hugging Face, in types whose folders have other names, rows in
+// another order or weights that 1 is added to.
+void finds_the_tensors_of_other_families(std::string const& folder, random_numbers& random) {
+  model const m{"llama", 32, false, false, false, false};
+  auto const all = plant(m, codings.front(), 3 * heads, 0, 1, random);  // queries, keys, values
+  auto const some = [&](std::size_t first, std::size_t count) {
+    std::vector<float> rows;
+    for (auto row = first * head_dim; row < (first + count) * head_dim; ++row)
+      rows.insert(rows.end(), all.rows[row].begin(), all.rows[row].end());
+    return rows;
+  };
+  auto const bytes = [](std::vector<float> const& numbers) {
+    gguf_text out;
+    for (auto const x : numbers) out.number(x);
+    return out.str();
+  };
+  auto const compare = [&](char const* gguf_type, char const* type, std::string const& more,
+                           std::function<void(gguf_writer&)> const& add,
+                           std::vector<small_model::stored_tensor> const& tensors) {
+    auto const name = folder + "/" + type;
+    model of = m;
+    of.architecture = gguf_type;
+    auto out = settings_of(of, heads, heads, 1);
+    add(out);
+    write(name + ".gguf", out.str());
+    small_model::write(name,
+                       R"({"model_type": ")" + std::string(type) +
+                           R"(", "num_hidden_layers": 1, "num_attention_heads": 4,
+ "num_key_value_heads": 4, "hidden_size": 256, "head_dim": 64, "max_position_embeddings": 4096)" +
+                           more + "}",
+                       tensors);
+    auto const a = read_weights(name + ".gguf", {}, {}), b = read_weights(name, {}, {});
+    expect(a.layers.at(0).queries == b.layers.at(0).queries && a.layers[0].keys == b.layers[0].keys,
+           std::string(type) + ": a folder has the norms of the GGUF file");
+  };
+  constexpr std::uint64_t rows = heads * head_dim;
+  std::vector<float> by_head;
+  for (std::size_t head = 0; head < heads; ++head)
+    for (std::size_t of = 0; of < 3; ++of) {
+      auto const one = some(of * heads + head, 1);
+      by_head.insert(by_head.end(), one.begin(), one.end());
+    }
+  compare(
+      "gptneox", "gpt_neox", R"(, "rotary_pct": 1.0)",
+      [&](gguf_writer& out) {
+        out.tensor("blk.0.attn_qkv.weight", {inputs, 3 * rows}, 0, bytes(some(0, 3 * heads)));
+      },
+      {{"gpt_neox.layers.0.attention.query_key_value.weight", {3 * rows, inputs}, by_head}});
+
+  auto const separate = [&](gguf_writer& out) -> gguf_writer& {
+    return out.tensor("blk.0.attn_q.weight", {inputs, rows}, 0, bytes(some(0, heads)))
+        .tensor("blk.0.attn_k.weight", {inputs, rows}, 0, bytes(some(heads, heads)));
+  };
+  auto const with = [&](std::string const& prefix,
+                        std::vector<small_model::stored_tensor> norms) {
+    norms.push_back({prefix + "q_proj.weight", {rows, inputs}, some(0, heads)});
+    norms.push_back({prefix + "k_proj.weight", {rows, inputs}, some(heads, heads)});
+    return norms;
+  };
+  std::vector<float> norm(rows), less(head_dim);
+  for (std::size_t i = 0; i < rows; ++i) norm[i] = static_cast<float>(i % 7) / 4 + 0.5f;
+  std::vector<float> const of_head(norm.begin(), norm.begin() + head_dim);
+  for (std::size_t i = 0; i < head_dim; ++i) less[i] = norm[i] - 1;
+  std::string const gemma = "language_model.model.layers.0.self_attn.";
+  compare(
+      "gemma3", "gemma3_text", R"(, "sliding_window": 512, "rope_theta": 10000)",
+      [&](gguf_writer& out) {
+        separate(out)
+            .tensor("blk.0.attn_q_norm.weight", of_head)
+            .tensor("blk.0.attn_k_norm.weight", of_head);
+      },
+      with(gemma, {{"language_model.model.embed_tokens.weight", {1, 1}, {0}},
+                   {gemma + "q_norm.weight", {head_dim}, less},
+                   {gemma + "k_norm.weight", {head_dim}, less}}));
+
+  std::string const stablelm = "model.layers.0.self_attn.";
+  std::vector<small_model::stored_tensor> norms;
+  for (std::size_t head = 0; head < heads; ++head)
+    for (auto const* const of : {"q", "k"})
+      norms.push_back({stablelm + of + "_layernorm.norms." + std::to_string(head) + ".weight",
+                       {head_dim},
+                       {norm.begin() + static_cast<std::ptrdiff_t>(head * head_dim),
+                        norm.begin() + static_cast<std::ptrdiff_t>((head + 1) * head_dim)}});
+  compare(
+      "stablelm", "stablelm", R"(, "partial_rotary_factor": 1.0, "qk_layernorm": true)",
+      [&](gguf_writer& out) {
+        separate(out)
+            .tensor("blk.0.attn_q_norm.weight", {head_dim, heads}, 0, bytes(norm))
+            .tensor("blk.0.attn_k_norm.weight", {head_dim, heads}, 0, bytes(norm));
+      },
+      with(stablelm, norms));
 }
 
 // One layer whose key head 1 has a bias in pair 20, 300 times what W x has there, inputs counting
@@ -514,10 +681,10 @@ void write_wrong_files(std::string const& folder, model const& m, random_numbers
 // [64 tokens][2 heads][64], halves, of base 10,000: of the six fastest pairs, the key one token on,
 // and of the six slowest, each key of a meaning of its own.
 void write_two_heads(std::string const& folder, random_numbers& random) {
-  constexpr std::size_t tokens = 64, heads = 2, dim = 64, half = dim / 2;
-  std::vector<double> q(tokens * heads * dim), k(q.size());
+  constexpr std::size_t tokens = 64, count = 2, dim = 64, half = dim / 2;
+  std::vector<double> q(tokens * count * dim), k(q.size());
   for (std::size_t t = 0; t < tokens; ++t) {
-    auto const position = t * heads * dim, content = position + dim;
+    auto const position = t * count * dim, content = position + dim;
     for (std::size_t i = 0; i < 6; ++i) {
       auto const turn = std::pow(10'000.0, -2.0 * static_cast<double>(i) / dim);
       q[position + i] = 7;
@@ -533,6 +700,9 @@ void write_two_heads(std::string const& folder, random_numbers& random) {
     out.write(reinterpret_cast<char const*>(numbers->data()),
               static_cast<std::streamsize>(numbers->size() * sizeof(double)));
   }
+  small_model::write(folder + "/two", "{}",
+                     {{"q", {tokens, count, dim}, {q.begin(), q.end()}},
+                      {"k", {tokens, count, dim}, {k.begin(), k.end()}}});
 }
 
 }  // namespace
@@ -554,5 +724,6 @@ int main(int argc, char** argv) {
   write_wrong_files(folder, llama, random);
   write_two_heads(folder, random);
   finds_the_planted_bias(folder, random);
+  if (reads_folders) finds_the_tensors_of_other_families(folder, random);
   return mistakes == 0 ? 0 : 1;
 }

@@ -27,10 +27,10 @@ std::string name_of(model_of_weights const& m, place p) {
          std::to_string(m.at(p).head);
 }
 
-// Heads with most of their budget in fast pairs, the largest share first.
-std::vector<place> candidates(model_of_weights const& m) {
+// The first of the ranking.
+std::vector<place> highest(model_of_weights const& m, std::size_t most) {
   auto all = m.by_fast_share();
-  std::erase_if(all, [&](place p) { return m.at(p).fast <= 0.5; });
+  all.resize(std::min(all.size(), most));
   return all;
 }
 
@@ -216,46 +216,33 @@ void print(std::ostream& out, model_of_weights const& m, charts::terminal_style 
         std::pair{std::string("not within it, or never"), less}})
     put("  " + name, {percent(share.mean()), percent(share.low()), percent(share.high())});
 
-  auto const found = candidates(m);
-  out << '\n';
-  auto const within = " in pairs that turn within " + std::to_string(fast_tokens) + " tokens";
-  charts::print_folded(
-      out,
-      std::to_string(found.size()) + " of " + std::to_string(fast.count()) +
-          (found.size() == 1 ? " heads has most of its budget"
-                             : " heads have most of their budget") +
-          within +
-          (found.empty()
-               ? ": no candidate for a positional head. The nearest is " +
-                     name_of(m, m.by_fast_share().front()) + ", with " + percent(fast.high()) + "."
-               : ": candidates for positional heads"),
-      style.columns);
-  constexpr std::size_t most = 20;
-  for (std::size_t i = 0; i < std::min(found.size(), most); ++i) {
-    auto const& head = m.at(found[i]);
-    put("  " + name_of(m, found[i]) + ", key head " + std::to_string(head.key_head),
-        {percent(head.fast)});
-  }
-  if (found.size() > most) out << "  and " << found.size() - most << " more, in --csv FILE\n";
+  constexpr std::size_t most = 8;
+  put("\nheads, the highest share within " + std::to_string(fast_tokens) + " tokens first", {});
+  for (auto const& each : highest(m, most))
+    put("  " + name_of(m, each) + ", key head " + std::to_string(m.at(each).key_head),
+        {percent(m.at(each).fast)});
+  if (fast.count() > most) out << "  and " << fast.count() - most << " more, in --csv FILE\n";
   out << '\n';
   print_biases(out, m, style.columns);
   out << '\n';
   charts::print_folded(out,
-                       "By weights alone: inputs of W_q and W_k count as independent, of mean "
-                       "square 1. Data may use a head otherwise: posenc run shows where "
-                       "heads look in a text.",
+                       "Weights say which frequencies a head can use, for inputs that are "
+                       "independent and of mean square 1. They do not say where it looks: a head "
+                       "with much in fast pairs need not attend by position, and one with little "
+                       "may. posenc run shows where heads look in a text.",
                        style.columns);
 }
 
 void write_csv(std::ostream& out, model_of_weights const& m) {
   charts::csv csv(out, {"layer", "head", "key_head", "pair", "inv_freq", "query_norm", "key_norm",
-                        "key_bias", "share"});
+                        "key_bias", "share", "fast_share"});
   for (auto const& layer : m.layers)
     for (auto const& head : layer.heads)
       for (std::size_t i = 0; i < head.share.size(); ++i)
         csv.line(layer.layer, head.head, head.key_head, i, layer.inv_freq[i],
                  layer.queries[head.head][i], layer.keys[head.key_head][i],
-                 layer.biases.empty() ? 0 : layer.biases[head.key_head].norms[i], head.share[i]);
+                 layer.biases.empty() ? 0 : layer.biases[head.key_head].norms[i], head.share[i],
+                 head.fast);
 }
 
 std::string to_svg(model_of_weights const& m) {
@@ -320,8 +307,8 @@ std::string to_svg(model_of_weights const& m) {
   auto const heads_of = [](layer_of_weights const& layer) { return layer.heads.size(); };
   draw_both_turns(out, at, m, heads_of);
   label_rows(out, at, m, heads_of);
-  auto named = candidates(m);
-  named.resize(std::min<std::size_t>(named.size(), 12));
+  constexpr std::size_t most_named = 8;
+  auto const named = highest(m, most_named);
   double last = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     auto const is_row = [&](place p) {
@@ -338,9 +325,7 @@ std::string to_svg(model_of_weights const& m) {
   }
   caption(out, at, pairs,
           "heads of each layer downwards; full colour: " + percent(largest) +
-              (named.empty()
-                   ? std::string()
-                   : "; named: most of it within " + std::to_string(fast_tokens) + " tokens"));
+              "; named: the highest shares within " + std::to_string(fast_tokens) + " tokens");
   return out.page(width, std::max(at.y + at.height, last) + 32 + border);
 }
 

@@ -14,7 +14,13 @@ file(WRITE "${text}" "${words}")
 file(WRITE "${ids}" "[1, 31, 5]\n2 3 4")
 
 expect(0 out "model: llama, 2 layers, 4 heads of 8 over 2 of keys; [0-9]+ tokens cross-entropy [0-9.]+ nats per token .[0-9.]+ to [0-9.]+ with 95 % confidence., perplexity [0-9.]+ by thirds of the text: .*layer.head explained looks back with weight entropy first .* 1.3 " "${model}" --text "${text}" --csv check.csv --svg check.svg)
-expect_files(check.csv 9 check.svg "attention against distance.*Layer 1")
+expect_files(check.csv 9 check.svg "attention against distance.*Explained by distance alone.*full colour: [0-9]+ %.*Weight 1 to 3 tokens back.*first token.*Entropy over ln n.*Norms of queries, by pair.*pair 0, the fastest.*Norms of keys, by pair.*Layer 1")
+expect(0 out "tokens" "${model}" --ids "${ids}" --svg check.svg)  # too short for maps
+file(READ check.svg picture)
+if(picture MATCHES "Norms|Explained" OR NOT picture MATCHES "Layer 1")
+  message(FATAL_ERROR "check.svg is ${picture}")
+endif()
+file(REMOVE check.svg)
 expect(0 out "6 tokens cross-entropy .*the text is too short" "${model}" --ids "${ids}")
 expect(0 out " alibi .*ALiBi in the place of rotation" "${model}" --text "${text}" --alibi)
 expect(0 out " p_rope_of_0.75 .*p-RoPE, p = 0.75" "${model}" --text "${text}" --p 0.75)
@@ -54,6 +60,25 @@ foreach(pair
   expect(1 err "${file}" "${model}" --text "${text}")
   file(RENAME "${model}/kept" "${model}/${file}")
 endforeach()
+
+# More tokens than there is memory for, where a shell can say how much there is.
+set(many "${CMAKE_CURRENT_BINARY_DIR}/many.ids")
+string(REPEAT "1 2 3 4 5 6 7 8 9 10 " 30000 numbers)
+file(WRITE "${many}" "${numbers}")
+execute_process(COMMAND sh -c "ulimit -v 600000 && \"$0\" run --help" "${PROGRAM}" RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+if(result EQUAL 0)
+  expect_of(1 err "^posenc run: .*many.ids: 300000 tokens need 1.[0-9] GB of memory beside the model's files, and 0.[0-9]+ GB are free; --tokens N takes the first N $"
+    sh -c "ulimit -v 600000 && \"$0\" \"$@\"" "${PROGRAM}" run "${model}" --ids "${many}")
+endif()
+# Ctrl-C leaves files as they were.
+file(WRITE check.csv "precious")
+expect_of(124 out "^$" timeout -s INT 1 "${PROGRAM}" run "${model}" --ids "${many}" --tokens 100000 --csv check.csv --svg check.svg)
+file(READ check.csv kept)
+file(GLOB parts check.svg check.*.part)
+if(NOT kept STREQUAL "precious" OR parts)
+  message(FATAL_ERROR "check.csv has ${kept}, and there are ${parts}")
+endif()
+file(REMOVE check.csv "${many}")
 
 # Trained models, where they lie beside the checkout, and their golden facts.
 find_program(python NAMES python3)

@@ -92,13 +92,31 @@ struct rows {
   std::size_t tokens() const { return width == 0 ? 0 : numbers.size() / width; }
 };
 
-decoder::decoder(program::weight_files const& files, std::size_t threads)
-    : model_(new loaded_model(files, threads)) {}
+namespace {
+
+void make_logits(loaded_model const& m, float const* states, std::size_t tokens,
+                 std::span<float> logits) {
+  multiply(m.threads, m.output, states, tokens, logits.data(), m.vocabulary);
+  auto const scale = static_cast<float>(m.logit_scale), cap = static_cast<float>(m.logit_cap);
+  if (scale == 1 && cap == 0) return;
+  for (auto& number : logits) {
+    number *= scale;
+    if (cap > 0) number = cap * std::tanh(number / cap);
+  }
+}
+
+}  // namespace
+
+decoder::decoder(program::weight_files const& files, std::size_t threads, std::size_t most_logits)
+    : model_(new loaded_model(files, threads)) {
+  model_->most_logits = most_logits;
+}
 decoder::~decoder() = default;
 decoder::decoder(decoder&&) noexcept = default;
 
 posenc::model_description const& decoder::description() const { return model_->description; }
 std::size_t decoder::vocabulary() const { return model_->vocabulary; }
+std::size_t decoder::width() const { return model_->width; }
 std::size_t decoder::layers() const { return model_->layers.size(); }
 std::size_t decoder::heads() const { return model_->heads; }
 std::size_t decoder::key_heads() const { return model_->key_heads; }
@@ -108,6 +126,13 @@ std::vector<layer_plan> decoder::plans() const {
   for (std::size_t i = 0; i < layers(); ++i)
     all.push_back({{way{.says = description().kind_of(i)}}});
   return all;
+}
+
+std::vector<float> decoder::logits_of(std::span<float const> states) const {
+  auto const tokens = states.size() / width();
+  std::vector<float> logits(tokens * vocabulary());
+  make_logits(*model_, states.data(), tokens, logits);
+  return logits;
 }
 
 struct sequence::state {
@@ -235,12 +260,22 @@ void sequence::state::make_heads(std::size_t layer, view& q_heads, view& k_heads
       multiply_to(by.q_b, latent, q);
     }
     multiply_to(by.kv_a, normed, joined);
-    auto const width = by.kv_b.columns, rotated = joined.width - width, plain = d - rotated;
+    auto const width = by.kv_a_norm.weights.size(), rotated = joined.width - width,
+               plain = d - rotated;
     latent.resize(n, width);
     for (std::size_t t = 0; t < n; ++t)
       std::ranges::copy(joined[t].first(width), latent[t].begin());
     normalise_all(by.kv_a_norm, latent);
-    multiply_to(by.kv_b, latent, expanded);
+    expanded.resize(n, m.heads * (plain + m.value_dim));
+    auto const expand = [&](matrix const& some, std::size_t to) {
+      multiply(m.threads, some, latent.numbers.data(), n, expanded.numbers.data() + to,
+               expanded.width);
+    };
+    if (by.kv_b.tensor != nullptr) expand(by.kv_b, 0);
+    for (std::size_t h = 0; h < by.k_b.size(); ++h) {
+      expand(by.k_b[h], h * (plain + m.value_dim));
+      expand(by.v_b[h], h * (plain + m.value_dim) + plain);
+    }
     k.resize(n, m.heads * d), v.resize(n, m.heads * m.value_dim);
     for (std::size_t t = 0; t < n; ++t)
       for (std::size_t h = 0; h < m.heads; ++h) {
@@ -457,18 +492,12 @@ void sequence::state::add_network(std::size_t layer) {
 
 void sequence::state::see_logits(observer& watch) {
   normalise_all(m.output_norm, x);
-  // Some rows at a time: a large vocabulary has many numbers.
-  constexpr std::size_t most_numbers = std::size_t{1} << 26;
-  auto const most = std::clamp<std::size_t>(most_numbers / m.vocabulary, 1, x.tokens());
+  watch.see_states(tokens, x.numbers);
+  auto const most = std::clamp<std::size_t>(m.most_logits / m.vocabulary, 1, x.tokens());
   for (std::size_t first = 0; first < x.tokens(); first += most) {
     auto const n = std::min(most, x.tokens() - first);
     logits.resize(n, m.vocabulary);
-    multiply(m.threads, m.output, x[first].data(), n, logits.numbers.data(), m.vocabulary);
-    auto const scale = static_cast<float>(m.logit_scale), cap = static_cast<float>(m.logit_cap);
-    for (auto& number : logits.numbers) {
-      number *= scale;
-      if (cap > 0) number = cap * std::tanh(number / cap);
-    }
+    make_logits(m, x[first].data(), n, logits.numbers);
     watch.see_logits(tokens + first, logits.numbers);
   }
 }

@@ -63,7 +63,9 @@ class observer {
   /// weights [queries][keys] of a query head.
   virtual void see_weights(query_block const&, std::size_t /*head*/, std::span<float const>) {}
 
-  /// logits [rows][vocabulary] of the tokens from `first` on.
+  /// What logits of the tokens from `first` on are made from, [tokens][width].
+  virtual void see_states(std::size_t /*first*/, std::span<float const>) {}
+  /// logits [rows][vocabulary] of the tokens from `first` on; some rows at a time.
   virtual void see_logits(std::size_t /*first*/, std::span<float const>) {}
 };
 
@@ -73,18 +75,23 @@ class loaded_model;
 /// std::invalid_argument, whose sentence says which part is missing, of another shape or not known.
 class decoder {
  public:
-  /// The files must outlive this.
-  explicit decoder(program::weight_files const& files, std::size_t threads = 2);
+  /// The files must outlive this. `most_logits`: made at a time, for a vocabulary may be large.
+  explicit decoder(program::weight_files const& files, std::size_t threads = 2,
+                   std::size_t most_logits = std::size_t{1} << 25);
   ~decoder();
   decoder(decoder&&) noexcept;
 
   posenc::model_description const& description() const;
   std::size_t vocabulary() const;
+  std::size_t width() const;  ///< of the vectors of tokens
   std::size_t layers() const;
   std::size_t heads() const;      ///< of queries
   std::size_t key_heads() const;  ///< of keys
   /// What the model says, as a start for changes.
   std::vector<layer_plan> plans() const;
+  /// The logits [tokens][vocabulary] of the states that an observer was shown. All logits of a text
+  /// may be more than the memory has, and states are not.
+  std::vector<float> logits_of(std::span<float const> states) const;
   loaded_model const& model() const { return *model_; }
 
  private:

@@ -89,16 +89,14 @@ facts facts_of(measurement const& own, std::vector<std::uint32_t> const& ids) {
   return all;
 }
 
-void add_top(facts& to, measurement const& own, std::size_t vocabulary,
-             std::vector<std::size_t> const& positions) {
-  std::vector<double> ids, logits;
-  for (auto const position : positions) {
-    auto const top = top_of(
-        position, std::span(own.logits).subspan(position * vocabulary, vocabulary), 5);
-    ids.insert(ids.end(), top.ids.begin(), top.ids.end());
-    logits.insert(logits.end(), top.logits.begin(), top.logits.end());
+void add_top(facts& to, std::vector<top_logits> const& top) {
+  std::vector<double> positions, ids, logits;
+  for (auto const& one : top) {
+    positions.push_back(static_cast<double>(one.position));
+    ids.insert(ids.end(), one.ids.begin(), one.ids.end());
+    logits.insert(logits.end(), one.logits.begin(), one.logits.end());
   }
-  to.emplace_back("top.positions", json_list({positions.begin(), positions.end()}));
+  to.emplace_back("top.positions", json_list(positions));
   to.emplace_back("top.ids", json_list(ids));
   to.emplace_back("top.logits", json_list(logits));
 }

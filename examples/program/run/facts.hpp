@@ -25,9 +25,8 @@ using facts = std::vector<std::pair<std::string, std::string>>;
 /// Of the model as it is: ids, cross_entropy, perplexity, token_cross_entropy, thirds, norms.q,
 /// norms.k, attention.*, and kl and agreement with --against; lists are flat, in the order [layers][heads][...].
 facts facts_of(measurement const& own, std::vector<std::uint32_t> const& ids);
-/// top.positions, top.ids and top.logits, the five largest of each position. `own` must have logits.
-void add_top(facts& to, measurement const& own, std::size_t vocabulary,
-             std::vector<std::size_t> const& positions);
+/// top.positions, top.ids and top.logits, the five largest of each position.
+void add_top(facts& to, std::vector<top_logits> const& top);
 /// greedy.prompt, the number of ids, and greedy.ids, which follow them.
 void add_greedy(facts& to, std::size_t prompt, std::vector<std::uint32_t> const& ids);
 /// changed.NAME.cross_entropy, .kl, .agreement and .quarters.

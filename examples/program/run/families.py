@@ -50,6 +50,9 @@ FAMILIES = {  # its class, and what differs from the usual sizes; None takes a s
         first_k_dense_replace=1, topk_method="greedy", routed_scaling_factor=1.0, n_group=1, topk_group=1,
         norm_topk_prob=False)),
 }
+# Norms of latents do not have this eps.
+FAMILIES["deepseek_v2_eps"] = ("DeepseekV2Config", FAMILIES["deepseek_v2"][1] | dict(
+    rms_norm_eps=0.05, routed_scaling_factor=2.5))
 # Settings of training and of tokens, which no logit depends on.
 LEFT_OUT = re.compile(r"architectures|dtype|transformers_version|use_cache|init|.*dropout|.*_pdrop|router_aux.*|layerdrop|"
                       r"summary_.*|chunk_size.*|.*token_id|pretraining_tp|slow_but_exact|verbose|problem_type|_.*")

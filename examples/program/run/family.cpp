@@ -101,7 +101,7 @@ std::vector<family> const families{
                {"ffn_up", "mlp.c_fc"},
                {"ffn_down", "mlp.c_proj"}}},
     {.hugging_face = "opt",
-     .gguf = "opt",
+     .gguf = "",
      .norm = norm_kind::layer,
      .act = activation::relu,
      .is_gated = false,

@@ -7,6 +7,13 @@
 
 namespace run {
 
+std::vector<std::size_t> distance_bins(std::size_t tokens) {
+  std::vector<std::size_t> bins{0, 1, 2, 3, 4};
+  for (double at = 4; at < static_cast<double>(tokens); at *= 1.26)
+    if (static_cast<std::size_t>(at) > bins.back()) bins.push_back(static_cast<std::size_t>(at));
+  return bins;
+}
+
 void head_record::add(std::size_t query, std::span<float const> weights) {
   if (query < first_query) return;
   ++queries_;

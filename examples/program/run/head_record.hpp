@@ -12,6 +12,9 @@ inline constexpr std::size_t first_query = 33;
 /// explained_by_distance() is about the keys that are nearer than this.
 inline constexpr std::size_t near_tokens = 32;
 
+/// Bounds of bins of distances: 0, 1, 2, 3, 4, then ten to each factor of ten.
+std::vector<std::size_t> distance_bins(std::size_t tokens);
+
 /// Of one head.
 class head_record {
  public:

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "posenc/analysis/score_by_frequency.hpp"
+#include "program/run/model.hpp"
 
 namespace run {
 namespace {
@@ -16,7 +17,11 @@ class reader : public observer {
          std::span<std::uint32_t const> ids, wanted const& what,
          std::function<void(double)> const& progress)
       : model_(model), plans_(plans), ids_(ids), what_(what), progress_(progress) {
-    if (what.keeps_logits) found.logits.reserve(ids.size() * model.vocabulary());
+    auto const count = ids.size() - 1;
+    found.of_text.cross_entropy.resize(count);
+    if (what.own != nullptr) found.of_text.kl.resize(count), found.of_text.agrees.resize(count);
+    found.top.resize(what.top.size());
+    if (what.keeps_states) found.states.reserve(ids.size() * model.width());
     if (!what.measures_heads) return;
     found.layers.resize(model.layers());
     for (auto& layer : found.layers) layer.heads.assign(model.heads(), head_record(ids.size()));
@@ -56,21 +61,32 @@ class reader : public observer {
                                        static_cast<double>(model_.layers() + 1));
   }
 
+  void see_states(std::size_t, std::span<float const> states) override {
+    if (what_.keeps_states) found.states.insert(found.states.end(), states.begin(), states.end());
+  }
   void see_logits(std::size_t first, std::span<float const> logits) override {
-    auto const width = model_.vocabulary(), rows = logits.size() / width;
-    auto& text = found.of_text;
-    for (std::size_t t = 0; t < rows; ++t) {
-      auto const row = logits.subspan(t * width, width);
-      auto const at = first + t;
-      if (what_.keeps_logits)
-        found.logits.insert(found.logits.end(), row.begin(), row.end());
-      if (at + 1 >= ids_.size()) continue;
-      text.cross_entropy.push_back(cross_entropy(row, ids_[at + 1]));
-      if (what_.own.empty()) continue;
-      auto const own = what_.own.subspan(at * width, width);
-      text.kl.push_back(divergence(own, row));
-      text.agrees.push_back(largest(own) == largest(row));
+    auto const words = model_.vocabulary(), rows = logits.size() / words;
+    for (std::size_t i = 0; i < what_.top.size(); ++i)
+      if (auto const at = what_.top[i]; at >= first && at - first < rows)
+        found.top[i] = top_of(at, logits.subspan((at - first) * words, words), top_count);
+    std::vector<float> own;
+    if (what_.own != nullptr) {
+      auto const width = what_.own->width();
+      own = what_.own->logits_of(what_.own_states.subspan(first * width, rows * width));
     }
+    auto const predicted = std::min(rows, ids_.size() - 1 - first);
+    auto const see = [&](std::size_t t) noexcept {
+      auto& text = found.of_text;
+      auto const row = logits.subspan(t * words, words);
+      auto const sum = log_sum_exp(row);
+      auto const at = first + t;
+      text.cross_entropy[at] = sum - static_cast<double>(row[ids_[at + 1]]);
+      if (own.empty()) return;
+      auto const of_own = std::span(own).subspan(t * words, words);
+      text.kl[at] = divergence(of_own, row, sum);
+      text.agrees[at] = largest(of_own) == largest(row);
+    };
+    model_.model().threads(predicted, posenc::task(see));
     report(first, rows, 1);
   }
 

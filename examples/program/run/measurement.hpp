@@ -26,16 +26,22 @@ struct layer_record {
 
 struct measurement {
   predictions of_text = {};
-  std::vector<float> logits = {};         ///< [n][vocabulary], if they are kept
+  std::vector<float> states = {};         ///< [n][width], if they are kept: decoder::logits_of
+  std::vector<top_logits> top = {};       ///< of the positions that were asked for
   std::vector<layer_record> layers = {};  ///< empty unless heads are measured
 };
 
 /// What a run is asked for.
 struct wanted {
-  bool keeps_logits = false, measures_heads = false;
-  /// The model's own logits [n][vocabulary], from which the KL divergence is; empty: none.
-  std::span<float const> own = {};
+  bool keeps_states = false, measures_heads = false;
+  std::vector<std::size_t> top = {};  ///< positions whose largest logits are kept
+  /// The model whose predictions the KL divergence is from, and its states; empty: none.
+  decoder const* own = nullptr;
+  std::span<float const> own_states = {};
 };
+
+/// The largest logits that are kept of a position.
+inline constexpr std::size_t top_count = 5;
 
 /// One pass over the ids. `progress` is called with the part that is done, 0 to 1. Throws as
 /// sequence does.

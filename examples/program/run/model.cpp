@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "program/run/settings.hpp"
+#include "program/run/tensor_names.hpp"
 
 namespace run {
 namespace {
@@ -24,49 +25,30 @@ std::string shown(shape const& dims) {
 // Finds tensors by the names of GGUF, and remembers which were asked for.
 class tensors {
  public:
-  tensors(program::weight_files const& files, family const& of) : files_(files), of_(of) {
-    if (files.is_gguf()) return;
-    auto const embedding = hugging_face_name(of, "token_embd") + ".weight";
-    // Some files leave the first word out, or have the words of a larger model in front.
-    auto const dot = embedding.find('.') + 1;
-    for (auto const& [cut, added] : {std::pair<std::size_t, char const*>{0, ""},
-                                     {dot, ""},
-                                     {0, "language_model."},
-                                     {dot, "model.language_model."}}) {
-      if (files.find(added + embedding.substr(cut)) == nullptr) continue;
-      cut_ = embedding.substr(0, cut), added_ = added;
-      return;
-    }
-  }
+  tensors(program::weight_files const& files, family const& of)
+      : files_(files), of_(of), names_(files, of) {}
 
-  // The name of a tensor outside the layers, or of one in a layer.
-  std::string name(std::string const& part, std::optional<std::size_t> layer,
-                   std::string const& ending) const {
-    if (files_.is_gguf()) return (layer ? "blk." + std::to_string(*layer) + "." : "") + part + ending;
-    auto const inner = hugging_face_name(of_, part);
-    if (inner.empty()) return {};
-    auto const whole =
-        (layer ? std::string(of_.layer_prefix) + std::to_string(*layer) + "." : "") + inner + ending;
-    return whole.starts_with(cut_) ? added_ + whole.substr(cut_.size()) : whole;
-  }
+  tensor_names const& names() const { return names_; }
   weight const* find(std::string const& part, std::optional<std::size_t> layer = {},
                      std::string const& ending = ".weight") {
-    auto const full = name(part, layer, ending);
+    auto const full = names_.of(part, layer, ending);
     return full.empty() ? nullptr : find_named(full);
   }
   weight const* find_named(std::string const& full) {
     auto const* const found = files_.find(full);
-    if (found == nullptr) return nullptr;
-    used_.insert(found);
-    return &files_.at(full);  // which refuses a type that cannot be read
+    if (found != nullptr) used_.insert(found);
+    return found;
+  }
+  weight const& named(std::string const& full) {
+    if (auto const* const found = find_named(full)) return *found;
+    throw std::runtime_error(files_.name() + ": must have the tensor " + full +
+                             ", and has it not");
   }
   weight const& at(std::string const& part, std::optional<std::size_t> layer = {}) {
-    if (auto const* const found = find(part, layer)) return *found;
-    throw std::runtime_error(files_.name() + ": must have the tensor " +
-                             name(part, layer, ".weight") + ", and has it not");
+    return named(names_.of(part, layer));
   }
   bool has(std::string const& part, std::optional<std::size_t> layer) {
-    auto const full = name(part, layer, ".weight");
+    auto const full = names_.of(part, layer);
     return !full.empty() && files_.find(full) != nullptr;
   }
 
@@ -101,6 +83,19 @@ class tensors {
     return result;
   }
 
+  /// Several matrices in one tensor, [count][rows][columns]; 0 rows: any.
+  weight const& stack(std::string const& part, std::size_t layer, std::size_t count,
+                      std::size_t rows, std::size_t columns) {
+    auto const& w = at(part, layer);
+    auto const& dims = w.shape;
+    if (dims.size() != 3 || dims[0] != count || (rows != 0 && dims[1] != rows) ||
+        dims[2] != columns)
+      w.refuse("must be [" + std::to_string(count) + ", " +
+               (rows == 0 ? "any" : std::to_string(rows)) + ", " + std::to_string(columns) +
+               "], got " + w.shown_shape());
+    return w;
+  }
+
   token_norm norm(std::string const& part, std::optional<std::size_t> layer, std::size_t width,
                   norm_kind kind, double eps) {
     auto const* const found = find(part, layer);
@@ -126,7 +121,7 @@ class tensors {
  private:
   program::weight_files const& files_;
   family const& of_;
-  std::string cut_, added_;
+  tensor_names names_;
   std::set<weight const*> used_;
 };
 
@@ -205,9 +200,8 @@ class loader {
   }
 
  private:
-  token_norm norm(std::string const& part, std::optional<std::size_t> layer,
-                  std::size_t width = 0) {
-    return tensors_.norm(part, layer, width == 0 ? m_.width : width, m_.of.norm, m_.eps);
+  token_norm norm(std::string const& part, std::optional<std::size_t> layer) {
+    return tensors_.norm(part, layer, m_.width, m_.of.norm, m_.eps);
   }
   token_norm needed_norm(std::string const& part, std::size_t layer) {
     tensors_.at(part, layer);
@@ -277,33 +271,27 @@ class loader {
                                   std::size_t dims) {
     if (norm.of <= posenc::norm_scope::none || (norm.of == posenc::norm_scope::head && norm.weights == 0))
       return {};
-    if (norm.of == posenc::norm_scope::head)
-      return tensors_.vector(&tensors_.at(part, layer), dims);
-    if (norm.of == posenc::norm_scope::centred && !tensors_.has(part, layer)) {
-      std::vector<float> all;  // one tensor for each head
-      for (std::size_t h = 0; h < heads; ++h) {
-        auto name = norm.tensor;
-        if (auto const at = name.find("HEAD"); at != std::string::npos)
-          name.replace(at, 4, std::to_string(h));
-        auto const full = std::string(m_.of.layer_prefix) + std::to_string(layer) + ".self_attn." + name;
-        auto const* const found = tensors_.find_named(full);
-        if (found == nullptr)
-          throw std::runtime_error(files_.name() + ": must have the tensor " + full +
-                                   ", and has it not");
-        auto const one = tensors_.vector(found, dims);
-        all.insert(all.end(), one.begin(), one.end());
-      }
-      return all;
+    auto const names = tensors_.names().of_head_norm(part, layer, norm, heads);
+    auto const shared = norm.of == posenc::norm_scope::head ? dims : heads * dims;
+    std::vector<float> all;
+    for (auto const& name : names) {
+      auto const some = tensors_.vector(&tensors_.named(name), shared / names.size());
+      all.insert(all.end(), some.begin(), some.end());
     }
-    return tensors_.vector(&tensors_.at(part, layer), heads * dims);
+    return all;
   }
 
   void read_latent(loaded_layer& l, std::size_t i, posenc::layer_description const& kind) {
+    // Norms of latents have the eps of their class, whatever config.json says of other norms.
+    auto const eps = files_.is_gguf() ? m_.eps : 1e-6;
+    auto const latent_norm = [&](std::string const& part, std::size_t width) {
+      return tensors_.norm(part, i, width, m_.of.norm, eps);
+    };
     latent_heads one;
     auto const query_rows = m_.heads * kind.head_dim;
     if (tensors_.has("attn_q_a", i)) {
       one.q_a = tensors_.product("attn_q_a", i, 0, m_.width);
-      one.q_a_norm = norm("attn_q_a_norm", i, one.q_a.rows);
+      one.q_a_norm = latent_norm("attn_q_a_norm", one.q_a.rows);
       one.q_b = tensors_.product("attn_q_b", i, query_rows, one.q_a.rows);
     } else {
       l.q = tensors_.product("attn_q", i, query_rows, m_.width);
@@ -311,17 +299,31 @@ class loader {
     one.kv_a = tensors_.product("attn_kv_a_mqa", i, 0, m_.width);
     auto const& kv_norm = tensors_.at("attn_kv_a_norm", i);
     auto const latent = kv_norm.columns();
-    one.kv_a_norm = norm("attn_kv_a_norm", i, latent);
-    one.kv_b = tensors_.product("attn_kv_b", i, 0, latent);
-    auto const rotated = one.kv_a.rows > latent ? one.kv_a.rows - latent : 0;
-    auto const of_head = one.kv_b.rows / m_.heads;
-    if (rotated == 0 || rotated > kind.head_dim || one.kv_b.rows % m_.heads != 0 ||
-        of_head <= kind.head_dim - rotated)
-      one.kv_b.tensor->refuse("must have values beside the " +
-                              std::to_string(kind.head_dim - rotated) + " dims of keys of " +
-                              std::to_string(m_.heads) + " heads, got " +
-                              one.kv_b.tensor->shown_shape());
-    m_.value_dim = of_head - (kind.head_dim - rotated);
+    one.kv_a_norm = latent_norm("attn_kv_a_norm", latent);
+    auto const rotated = one.kv_a.rows - std::min(latent, one.kv_a.rows);
+    if (rotated == 0 || rotated >= kind.head_dim)
+      one.kv_a.tensor->refuse("must have rows of the " + std::to_string(latent) +
+                              " dims of the latent and of 1 to " +
+                              std::to_string(kind.head_dim - 1) + " dims that rotate, got " +
+                              one.kv_a.tensor->shown_shape());
+    auto const plain = kind.head_dim - rotated;
+    if (files_.is_gguf() && tensors_.has("attn_k_b", i)) {
+      auto const& k = tensors_.stack("attn_k_b", i, m_.heads, latent, plain);
+      auto const& v = tensors_.stack("attn_v_b", i, m_.heads, 0, latent);
+      m_.value_dim = v.shape[1];
+      for (std::size_t h = 0; h < m_.heads; ++h) {
+        one.k_b.push_back({&k, h * latent, latent, plain, true});
+        one.v_b.push_back({&v, h * m_.value_dim, m_.value_dim, latent});
+      }
+    } else {
+      one.kv_b = tensors_.product("attn_kv_b", i, 0, latent);
+      auto const of_head = one.kv_b.rows / m_.heads;
+      if (one.kv_b.rows % m_.heads != 0 || of_head <= plain)
+        one.kv_b.tensor->refuse("must have values beside the " + std::to_string(plain) +
+                                " dims of keys of " + std::to_string(m_.heads) + " heads, got " +
+                                one.kv_b.tensor->shown_shape());
+      m_.value_dim = of_head - plain;
+    }
     m_.key_heads = m_.heads;
     l.latent = std::move(one);
   }
@@ -351,25 +353,32 @@ class loader {
                            ? keys_.flag({"", "expert_weights_norm"}).value_or(m_.of.renormalises_experts)
                            : keys_.flag({"norm_topk_prob", ""}).value_or(false);
     all.factor = keys_.number({"routed_scaling_factor", "expert_weights_scale"}).value_or(1);
-    auto const method = keys_.text({"topk_method", ""}).value_or("greedy");
-    if (method != "greedy") keys_.refuse({"topk_method", ""}, "be greedy");
-    if (keys_.text({"scoring_func", ""}).value_or("softmax") != "softmax")
-      keys_.refuse({"scoring_func", ""}, "be softmax");
+    require_plain_choice(all);
     for (std::size_t e = 0; e < count; ++e) all.all.push_back(read_expert(i, e, count));
     if (m_.of.is_latent && tensors_.has("ffn_up_shexp", i)) all.shared = read_network(i, "_shexp");
     return all;
   }
+  // Of the largest softmax, among all experts.
+  void require_plain_choice(expert_networks const& all) const {
+    settings::key const method{"topk_method", ""}, scores{"scoring_func", ""},
+        scores_of_gguf{"", "expert_gating_func"}, renormalises{"norm_topk_prob", ""},
+        groups{"", "expert_group_count"}, used{"", "expert_group_used_count"};
+    if (keys_.text(method).value_or("greedy") != "greedy") keys_.refuse(method, "be greedy");
+    if (keys_.text(scores).value_or("softmax") != "softmax") keys_.refuse(scores, "be softmax");
+    if (keys_.number(scores_of_gguf).value_or(1) != 1)
+      keys_.refuse(scores_of_gguf, "be 1, softmax");
+    if (keys_.number(used).value_or(1) < keys_.number(groups).value_or(1))
+      keys_.refuse(used, "be all groups of experts");
+    // DeepSeek's own code would divide by the sum and not multiply by routed_scaling_factor, and
+    // its class in transformers ignores the key.
+    if (m_.of.is_latent && !files_.is_gguf() && all.renormalises)
+      keys_.refuse(renormalises, "be false for deepseek_v2");
+  }
   network read_expert(std::size_t i, std::size_t e, std::size_t count) {
     if (files_.is_gguf()) {
       auto const part = [&](std::string const& name, std::size_t outputs, std::size_t inputs) {
-        auto const& w = tensors_.at(name, i);
-        auto const& dims = w.shape;
-        if (dims.size() != 3 || dims[0] != count || (outputs != 0 && dims[1] != outputs) ||
-            dims[2] != inputs)
-          w.refuse("must be [" + std::to_string(count) + ", " +
-                   (outputs == 0 ? "any" : std::to_string(outputs)) + ", " +
-                   std::to_string(inputs) + "], got " + w.shown_shape());
-        return matrix{&w, e * dims[1], dims[1], dims[2]};
+        auto const& w = tensors_.stack(name, i, count, outputs, inputs);
+        return matrix{&w, e * w.shape[1], w.shape[1], w.shape[2]};
       };
       network one;
       one.up = part("ffn_up_exps", 0, m_.width);
@@ -377,20 +386,14 @@ class loader {
       one.down = part("ffn_down_exps", m_.width, one.up.rows);
       return one;
     }
-    auto const name = [&](char const* last) {
-      return tensors_.name("ffn_gate_inp", i, "").substr(0, tensors_.name("ffn_gate_inp", i, "").rfind('.')) +
-             ".experts." + std::to_string(e) + "." + last + ".weight";
-    };
+    auto const router = tensors_.names().of("ffn_gate_inp", i, "");
     auto const part = [&](char const* last, std::size_t outputs, std::size_t inputs) {
-      auto const* const w = tensors_.find_named(name(last));
-      if (w == nullptr)
-        throw std::runtime_error(files_.name() + ": must have the tensor " + name(last) +
-                                 ", and has it not");
-      if (w->shape.size() != 2 || (outputs != 0 && w->shape[0] != outputs) ||
-          w->shape[1] != inputs)
-        w->refuse("must be [" + (outputs == 0 ? "any" : std::to_string(outputs)) + ", " +
-                  std::to_string(inputs) + "], got " + w->shown_shape());
-      return matrix{w, 0, w->shape[0], w->shape[1]};
+      auto const& w = tensors_.named(router.substr(0, router.rfind('.')) + ".experts." +
+                                     std::to_string(e) + "." + last + ".weight");
+      if (w.shape.size() != 2 || (outputs != 0 && w.shape[0] != outputs) || w.shape[1] != inputs)
+        w.refuse("must be [" + (outputs == 0 ? "any" : std::to_string(outputs)) + ", " +
+                 std::to_string(inputs) + "], got " + w.shown_shape());
+      return matrix{&w, 0, w.shape[0], w.shape[1]};
     };
     network one;
     one.up = part("up_proj", 0, m_.width);

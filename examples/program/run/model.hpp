@@ -41,8 +41,10 @@ struct expert_networks {
 
 /// Keys and values from a vector that the heads of a token share, beside dims that rotate.
 struct latent_heads {
-  matrix q_a, q_b, kv_a, kv_b;
+  matrix q_a, q_b, kv_a;
   token_norm q_a_norm, kv_a_norm;
+  matrix kv_b;                   ///< of each head keys, then values
+  std::vector<matrix> k_b, v_b;  ///< in its place, of each head
 };
 
 struct loaded_layer {
@@ -71,6 +73,7 @@ class loaded_model {
   token_norm embedding_norm, output_norm;
   matrix output;
   std::vector<loaded_layer> layers;
+  std::size_t most_logits = 0;  ///< made at a time
 };
 
 }  // namespace run

@@ -20,14 +20,10 @@ double log_sum_exp(std::span<float const> logits) {
   return top + std::log((row.cast<double>() - top).exp().sum());
 }
 
-double cross_entropy(std::span<float const> logits, std::size_t id) {
-  return log_sum_exp(logits) - static_cast<double>(logits[id]);
-}
-
-double divergence(std::span<float const> model, std::span<float const> other) {
-  auto const p = log_sum_exp(model), q = log_sum_exp(other);
-  auto const of_p = row_of(model).cast<double>() - p, of_q = row_of(other).cast<double>() - q;
-  return (of_p.exp() * (of_p - of_q)).sum();
+double divergence(std::span<float const> model, std::span<float const> other, double of_other) {
+  auto const of_p = row_of(model).cast<double>() - log_sum_exp(model),
+             of_q = row_of(other).cast<double>() - of_other;
+  return std::max(0.0, (of_p.exp() * (of_p - of_q)).sum());  // rounding aside, never below
 }
 
 std::size_t largest(std::span<float const> logits) {

@@ -12,10 +12,9 @@ namespace run {
 
 /// ln of the sum of e^x, in double.
 double log_sum_exp(std::span<float const> logits);
-/// -ln p of a token, in nats.
-double cross_entropy(std::span<float const> logits, std::size_t id);
-/// sum p ln(p / p'), in nats and in double: p of the model, p' of the other.
-double divergence(std::span<float const> model, std::span<float const> other);
+/// sum p ln(p / p'), in nats and in double: p of the model, p' of the other, whose log_sum_exp is
+/// known.
+double divergence(std::span<float const> model, std::span<float const> other, double of_other);
 /// The first of the largest.
 std::size_t largest(std::span<float const> logits);
 

@@ -6,24 +6,10 @@
 #include <ostream>
 
 #include "reporting/csv.hpp"
-#include "reporting/map.hpp"
-#include "reporting/svg_chart.hpp"
-#include "reporting/svg_drawing.hpp"
 #include "reporting/text.hpp"
 
 namespace run {
 namespace {
-
-std::string short_number(double number, int digits = 4) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*g", digits, number);
-  return text;
-}
-std::string percent(double part) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.0f %%", 100 * part);
-  return text;
-}
 
 struct placed_head {
   std::size_t layer, head;
@@ -118,54 +104,18 @@ void print_costs(std::ostream& out, run_report const& report, int columns) {
                        columns);
 }
 
-// Bins of distances: 0, 1, 2, 3, 4, then so many to each factor of ten.
-std::vector<std::size_t> bins_of(std::size_t tokens) {
-  std::vector<std::size_t> bins{0, 1, 2, 3, 4};
-  for (double at = 4; at < static_cast<double>(tokens); at *= 1.26)
-    if (static_cast<std::size_t>(at) > bins.back()) bins.push_back(static_cast<std::size_t>(at));
-  return bins;
-}
-
-charts::chart chart_of(measurement const& of, std::size_t layer, std::size_t tokens) {
-  charts::chart c{.title = "Layer " + std::to_string(layer),
-                  .x = {"distance + 1, in tokens", true},
-                  .y = {"mean weight", false}};
-  auto const bins = bins_of(tokens);
-  auto const& heads = of.layers[layer].heads;
-  constexpr std::size_t most = 8;
-  for (std::size_t head = 0; head < std::min(most, heads.size()); ++head) {
-    charts::series s{.name = "head " + std::to_string(head)};
-    for (std::size_t i = 0; i + 1 < bins.size(); ++i) {
-      s.x.push_back(static_cast<double>(bins[i]) + 1);
-      s.y.push_back(heads[head].at_distances(bins[i], bins[i + 1]));
-    }
-    c.curves.push_back(std::move(s));
-  }
-  return c;
-}
-
-std::string bars(run_report const& report) {
-  constexpr double left = 250, width = 420, row = 18, top = 56;
-  auto const own = report.own.of_text.mean().mean;
-  double most = 1e-9;
-  for (auto const& each : report.costs) most = std::max(most, each.of.mean().mean - own);
-  charts::svg_drawing out;
-  out.text({20, 26}, 15, 700, "title", report.title);
-  out.text({20, 44}, 11, 700, "label",
-           "what each change costs, in nats per token, over the model's " + short_number(own));
-  double y = top;
-  for (auto const& each : report.costs) {
-    auto const by = each.of.mean().mean - own;
-    out.text({left - 8, y + 12}, 11, left - 20, "label end", each.name);
-    out.rectangle({left, y + 2, std::max(1.0, width * std::max(by, 0.0) / most), row - 5}, "f0");
-    out.text({left + width * std::max(by, 0.0) / most + 6, y + 12}, 11, 80, "label",
-             (by < 0 ? "" : "+") + short_number(by, 3));
-    y += row;
-  }
-  return out.page(left + width + 80, y + 16);
-}
-
 }  // namespace
+
+std::string short_number(double number, int digits) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, number);
+  return text;
+}
+std::string percent(double part) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * part);
+  return text;
+}
 
 void print(std::ostream& out, run_report const& report, charts::terminal_style const& style) {
   charts::print_folded(out, report.title + "; " + std::to_string(report.tokens) + " tokens",
@@ -195,7 +145,7 @@ void write_csv(std::ostream& out, run_report const& report) {
   }
   std::vector<std::string> columns{"layer",         "head",     "explained_by_distance", "entropy",
                                    "on_first",      "previous", "looks_back",            "with_weight"};
-  auto const bins = bins_of(report.tokens);
+  auto const bins = distance_bins(report.tokens);
   for (std::size_t i = 0; i + 1 < bins.size(); ++i)
     columns.push_back("weight_at_" + std::to_string(bins[i]));
   charts::csv file(out, columns);
@@ -210,22 +160,6 @@ void write_csv(std::ostream& out, run_report const& report) {
         file.put(h.at_distances(bins[i], bins[i + 1]));
       file.end_line();
     }
-}
-
-std::string to_svg(run_report const& report) {
-  if (report.costs.size() > 1) return bars(report);
-  constexpr std::size_t most = 12;
-  auto const layers = report.own.layers.size();
-  std::vector<charts::chart> all;
-  for (std::size_t i = 0; i < std::min(most, layers); ++i)
-    all.push_back(
-        chart_of(report.own, layers <= most ? i : i * layers / most, report.tokens));
-  return charts::svg(all, {.title = report.title,
-                           .subtitle = "attention against distance, the mean of " +
-                                       std::to_string(report.tokens) + " tokens",
-                           .charts_per_row = 3,
-                           .chart_width = 300,
-                           .chart_height = 220});
 }
 
 }  // namespace run

@@ -30,7 +30,11 @@ struct run_report {
 void print(std::ostream& out, run_report const& report, charts::terminal_style const& style);
 /// A line for each head with all that is measured; with costs, a line for each cost.
 void write_csv(std::ostream& out, run_report const& report);
-/// Attention against distance of the heads; with several costs, bars of them.
+/// Maps of the heads, and their attention against distance; with several costs, bars of them.
 std::string to_svg(run_report const& report);
+
+/// "0.0123", "63 %".
+std::string short_number(double number, int digits = 4);
+std::string percent(double part);
 
 }  // namespace run

@@ -75,11 +75,11 @@ std::vector<float> const& numbers_of(std::string const& name) {
 
 void write_model(std::filesystem::path const& folder) {
   small_model::write(folder,
-             R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 48,
+                     R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 48,
  "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
- "vocab_size": 64, "rope_theta": 1000, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
- "tie_word_embeddings": false, "hidden_act": "silu"})",
-                     tensors());
+ "rope_theta": 1000, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
+ "tie_word_embeddings": false, "hidden_act": "silu", "vocab_size": 64})",
+                     small_model::stored(tensors()));
   // Tokens 3 to 28 are letters; "ab" merges before "bc", and " ab" behind both.
   std::string vocab = R"("<unk>": 0, "<s>": 1, "▁": 2)";
   for (int i = 0; i < 26; ++i)
@@ -224,7 +224,7 @@ void compare(run::decoder const& model, std::vector<std::uint32_t> const& ids,
              std::vector<float> const& own, answer const& before, run::change const& one,
              rules const& by) {
   auto const plans = run::changed_plans(model, {one}, {}, ids.size());
-  auto const found = run::measure(model, plans, ids, {.own = own});
+  auto const found = run::measure(model, plans, ids, {.own = &model, .own_states = own});
   auto const want = oracle(ids, by);
   double kl = 0;
   for (std::size_t t = 0; t + 1 < ids.size(); ++t) {
@@ -242,11 +242,12 @@ void check_pass(run::decoder const& model) {
   while (ids.size() < 80)
     ids.push_back(static_cast<std::uint32_t>((ids.back() * 29 + ids.size()) % words));
   auto const own =
-      run::measure(model, model.plans(), ids, {.keeps_logits = true, .measures_heads = true});
+      run::measure(model, model.plans(), ids, {.keeps_states = true, .measures_heads = true});
+  auto const logits = model.logits_of(own.states);
   auto const want = oracle(ids, {});
   for (std::size_t t = 0; t < ids.size(); ++t)
     for (std::size_t i = 0; i < words; ++i)
-      expect_near(static_cast<double>(own.logits[t * words + i]), want.logits[t][i], allowed,
+      expect_near(static_cast<double>(logits[t * words + i]), want.logits[t][i], allowed,
                   "logit " + std::to_string(i) + " of token " + std::to_string(t));
 
   for (std::size_t layer = 0; layer < layers; ++layer)
@@ -290,7 +291,7 @@ void check_pass(run::decoder const& model) {
   auto const changed = [&](run::change const& one, auto const& make) {
     rules by;
     make(by);
-    compare(model, ids, own.logits, want, one, by);
+    compare(model, ids, own.states, want, one, by);
   };
   auto const plain = rules().frequency;
   changed(run::without_rotation(), [](rules& r) { r.frequency = [](auto) { return 0.0; }; });
@@ -356,30 +357,88 @@ void check_pass(run::decoder const& model) {
     };
   });
 
+  run::wanted const of_own{.own = &model, .own_states = own.states};
   // Moved keys are the same keys, and so are keys of a cache of floats.
   auto const moved = run::changed_plans(model, {run::keys_moved(1000)}, {}, ids.size());
-  auto const after = run::measure(model, moved, ids, {.own = own.logits});
+  auto const after = run::measure(model, moved, ids, of_own);
   expect(after.of_text.mean_kl() < 1e-7, "keys that were moved must be the same keys");
   auto const halves = run::changed_plans(model, {run::stored_as(run::stored::f16)}, {}, ids.size());
-  auto const rounded = run::measure(model, halves, ids, {.own = own.logits});
+  auto const rounded = run::measure(model, halves, ids, of_own);
   expect(rounded.of_text.mean_kl() > 0 && rounded.of_text.mean_kl() < 1e-5,
          "a cache of halves must cost little, and something");
   // A change of some heads alone differs from none and from all.
   auto const some = run::changed_plans(model, {run::without_rotation()}, {{1}, {2}}, ids.size());
-  auto const of_some = run::measure(model, some, ids, {.own = own.logits}).of_text.mean_kl();
+  auto const of_some = run::measure(model, some, ids, of_own).of_text.mean_kl();
   auto const every = run::changed_plans(model, {run::without_rotation()}, {}, ids.size());
-  auto const of_all = run::measure(model, every, ids, {.own = own.logits}).of_text.mean_kl();
+  auto const of_all = run::measure(model, every, ids, of_own).of_text.mean_kl();
   expect(of_some > 0 && of_some < of_all, "one head must cost less than all");
 
   // Token by token, with a cache, as at once.
   auto const next = run::greedy(model, model.plans(), std::span(ids).first(20), 6);
   std::vector<std::uint32_t> whole(ids.begin(), ids.begin() + 20);
   for (auto const id : next) {
-    auto const logits = oracle(whole, {}).logits.back();
-    expect(id == static_cast<std::uint32_t>(std::ranges::max_element(logits) - logits.begin()),
+    auto const of_next = oracle(whole, {}).logits.back();
+    expect(id == static_cast<std::uint32_t>(std::ranges::max_element(of_next) - of_next.begin()),
            "greedy text must follow the largest logit");
     whole.push_back(id);
   }
+}
+
+// A text of several blocks, as in other blocks; and logits that are made some rows at a time.
+void check_blocks_of_tokens(run::decoder const& model) {
+  std::vector<std::uint32_t> ids{1};
+  while (ids.size() < run::block_tokens + 90)
+    ids.push_back(static_cast<std::uint32_t>((ids.back() * 29 + ids.size()) % words));
+  auto const states = run::measure(model, model.plans(), ids, {.keeps_states = true}).states;
+  run::sequence text(model, model.plans(), ids.size());
+  for (std::size_t first = 0; first < ids.size();) {
+    auto const count = std::min<std::size_t>(first == 0 ? 71 : 300, ids.size() - first);
+    auto const last = text.append(std::span(ids).subspan(first, count));
+    first += count;
+    auto const whole = model.logits_of(std::span(states).subspan((first - 1) * width, width));
+    for (std::size_t i = 0; i < words; ++i)
+      expect_near(static_cast<double>(last[i]), static_cast<double>(whole[i]), allowed,
+                  "logit " + std::to_string(i) + " of token " + std::to_string(first - 1));
+  }
+}
+
+void check_parts_of_logits(program::weight_files const& files) {
+  constexpr std::size_t tokens = 50, rows = 20;
+  run::decoder const model(files, 2, rows * words + 1);
+  struct : run::observer {
+    std::vector<float> states, logits;
+    std::vector<std::size_t> firsts;
+    void see_states(std::size_t, std::span<float const> all) override {
+      states.assign(all.begin(), all.end());
+    }
+    void see_logits(std::size_t first, std::span<float const> some) override {
+      firsts.push_back(first);
+      logits.insert(logits.end(), some.begin(), some.end());
+    }
+  } seen;
+  std::vector<std::uint32_t> ids{1};
+  while (ids.size() < tokens)
+    ids.push_back(static_cast<std::uint32_t>((ids.back() * 29 + ids.size()) % words));
+  run::sequence(model, model.plans(), tokens).append(ids, seen);
+  expect(seen.firsts == std::vector<std::size_t>{0, rows, 2 * rows}, "logits must come in parts");
+  auto const whole = model.logits_of(seen.states);
+  for (std::size_t i = 0; i < tokens * words; ++i)
+    expect_near(static_cast<double>(seen.logits.at(i)), static_cast<double>(whole[i]), allowed,
+                "logit " + std::to_string(i % words) + " of token " + std::to_string(i / words));
+  // And the predictions of parts, from those of the model itself.
+  auto const own = run::measure(model, model.plans(), ids, {.keeps_states = true, .top = {49, 21}});
+  auto const again =
+      run::measure(model, model.plans(), ids, {.own = &model, .own_states = own.states}).of_text;
+  expect(own.of_text.cross_entropy == again.cross_entropy && again.mean_kl() == 0 &&
+             again.agreement() == 1,
+         "a model must predict as itself");
+  for (auto const& top : own.top) {
+    auto const row = std::span(whole).subspan(top.position * words, words);
+    auto const largest = std::ranges::max_element(row) - row.begin();
+    expect(top.ids.size() == run::top_count && top.ids[0] == static_cast<std::size_t>(largest),
+           "the largest logit of " + std::to_string(top.position));
+  }
+  expect(own.top[0].position == 49 && own.top[1].position == 21, "tops as they were asked for");
 }
 
 void check_tokens(program::weight_files const& files) {
@@ -469,12 +528,15 @@ int main(int argc, char** argv) {
   write_model(folder);
   try {
     program::weight_files const files(folder.string());
-    check_pass(run::decoder(files, 2));
+    run::decoder const model(files, 2);
+    check_pass(model);
+    check_blocks_of_tokens(model);
+    check_parts_of_logits(files);
     check_tokens(files);
-    auto const words = folder.string() + "-words";
-    write_model(words);
-    check_words(words);
-    std::filesystem::remove_all(words);
+    auto const beside = folder.string() + "-words";
+    write_model(beside);
+    check_words(beside);
+    std::filesystem::remove_all(beside);
     if (argc > 2) check_blocks(argv[2]);
   } catch (std::exception const& error) {
     expect(false, error.what());

@@ -55,11 +55,11 @@ bool settings::has(key const& k) const {
 
 void settings::refuse(key const& k, std::string const& must) const {
   auto const& p = *parsed_;
-  auto const name = p.files->is_gguf() ? p.type + "." + k.gguf : k.hugging_face;
-  auto const got = !has(k)                ? ", and is absent"
-                   : p.files->is_gguf() ? std::string()
-                                          : ", got " + value_of(p.json, k.hugging_face).dump().substr(0, 40);
-  throw std::runtime_error(p.file + ": " + name + " must " + must + got);
+  if (p.files->is_gguf()) p.files->gguf().refuse(p.type + "." + k.gguf, must);
+  auto const& value = value_of(p.json, k.hugging_face);
+  throw std::runtime_error(p.file + ": " + k.hugging_face + " must " + must +
+                           (value.is_null() ? ", and is absent"
+                                            : ", got " + value.dump().substr(0, 40)));
 }
 
 std::optional<double> settings::number(key const& k) const {

@@ -51,17 +51,29 @@ inline void write_text(std::filesystem::path const& file, std::string const& tex
   std::ofstream(file, std::ios::binary) << text;
 }
 
+/// Numbers in the order of a file.
+struct stored_tensor {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::vector<float> numbers;
+};
+
+inline std::vector<stored_tensor> stored(std::vector<tensor> const& tensors) {
+  std::vector<stored_tensor> all;
+  for (auto const& t : tensors) all.push_back({t.name, t.shape, numbers_of(t)});
+  return all;
+}
+
 /// A folder with config.json and model.safetensors, in F32.
 inline void write(std::filesystem::path const& folder, std::string const& config,
-                  std::vector<tensor> const& tensors) {
+                  std::vector<stored_tensor> const& tensors) {
   std::filesystem::create_directories(folder);
   write_text(folder / "config.json", config);
   std::string header = "{", data;
   for (auto const& t : tensors) {
-    auto const numbers = numbers_of(t);
-    auto const begin = data.size(), size = numbers.size() * sizeof(float);
+    auto const begin = data.size(), size = t.numbers.size() * sizeof(float);
     data.resize(begin + size);
-    std::memcpy(&data[begin], numbers.data(), size);
+    std::memcpy(&data[begin], t.numbers.data(), size);
     header += (header.size() == 1 ? "\"" : ",\"") + t.name + R"(":{"dtype":"F32","shape":[)";
     for (std::size_t i = 0; i < t.shape.size(); ++i)
       header += (i == 0 ? "" : ",") + std::to_string(t.shape[i]);

@@ -8,6 +8,7 @@
 #include "program/options.hpp"
 #include "program/run/facts.hpp"
 #include "program/run/measurement.hpp"
+#include "program/run/memory.hpp"
 #include "program/run/mistakes.hpp"
 #include "program/run/options.hpp"
 #include "program/run/report.hpp"
@@ -46,17 +47,21 @@ std::vector<std::uint32_t> ids_of(options const& o, program::weight_files const&
   return ids;
 }
 
-// Of the model of --against.
-std::vector<float> logits_of(options const& o, decoder const& model,
-                             std::span<std::uint32_t const> ids) {
-  program::weight_files const files(o.against);
-  decoder const other(files, o.threads);
-  if (other.vocabulary() != model.vocabulary())
-    throw std::runtime_error("--against must have the vocabulary of the model, of " +
-                             std::to_string(model.vocabulary()) + " tokens, got " +
-                             std::to_string(other.vocabulary()));
-  return measure(other, other.plans(), ids, {.keeps_logits = true}).logits;
-}
+// The model of --against, and what it makes its logits of the text from.
+struct other_model {
+  program::weight_files files;
+  decoder model;
+  std::vector<float> states = {};
+
+  other_model(options const& o, decoder const& own, std::span<std::uint32_t const> ids)
+      : files(o.against), model(files, o.threads) {
+    if (model.vocabulary() != own.vocabulary())
+      throw std::runtime_error("--against must have the vocabulary of the model, of " +
+                               std::to_string(own.vocabulary()) + " tokens, got " +
+                               std::to_string(model.vocabulary()));
+    states = measure(model, model.plans(), ids, {.keeps_states = true}).states;
+  }
+};
 
 void run(options const& o) {
   if (o.ids.empty() && o.text.empty())
@@ -89,6 +94,13 @@ void run(options const& o) {
   if (o.facts) add_those_that_can(standard_changes(model));
   if (o.mistakes) std::ranges::move(mistaken_plans(model, ids.size()), std::back_inserter(runs));
 
+  wanted of_model{.keeps_states = !runs.empty(), .measures_heads = true};
+  wanted const of_change{.own = &model};
+  auto bytes = bytes_of_pass(model, model.plans(), ids.size(), of_model);
+  for (auto const& one : runs)
+    bytes = std::max(bytes, bytes_of_pass(model, one.plans, ids.size(), of_change));
+  require_memory(o.ids.empty() ? o.text : o.ids, ids.size(), bytes);
+
   run_report report{
       .title = title_of(o.model, model), .tokens = ids.size(), .against = o.against};
   reporting::progress_line progress;
@@ -96,10 +108,11 @@ void run(options const& o) {
   auto const shows = [&](std::string const& what, double done) {
     return [&progress, what, done, all](double part) { progress.show(what, (done + part) / all); };
   };
-  auto const logits = o.against.empty() ? std::vector<float>() : logits_of(o, model, ids);
-  report.own = measure(model, model.plans(), ids,
-                       {.keeps_logits = !runs.empty() || !o.top.empty(), .measures_heads = true, .own = logits},
-                       shows("the model", 0));
+  std::optional<other_model> other;
+  if (!o.against.empty()) other.emplace(o, model, ids);
+  if (!o.top.empty()) of_model.top = top_positions(o, ids.size());
+  if (other) of_model.own = &other->model, of_model.own_states = other->states;
+  report.own = measure(model, model.plans(), ids, of_model, shows("the model", 0));
   std::optional<program::tokenizer> words;
   auto const written = [&](std::vector<layer_plan> const& plans) {
     std::string text;
@@ -116,7 +129,8 @@ void run(options const& o) {
     auto const done = static_cast<double>(report.costs.size() + 1);
     report.costs.push_back(
         {one.name, one.says,
-         measure(model, one.plans, ids, {.own = report.own.logits}, shows(one.name, done))
+         measure(model, one.plans, ids, {.own = &model, .own_states = report.own.states},
+                 shows(one.name, done))
              .of_text,
          o.greedy > 0 ? written(one.plans) : std::string()});
   }
@@ -130,7 +144,7 @@ void run(options const& o) {
     auto found = facts_of(report.own, ids);
     found.insert(found.begin(), {{"model", json_text(o.model)},
                                  {"text", json_text(o.ids.empty() ? o.text : o.ids)}});
-    if (!o.top.empty()) add_top(found, report.own, model.vocabulary(), top_positions(o, ids.size()));
+    if (!o.top.empty()) add_top(found, report.own.top);
     if (o.greedy > 0) add_greedy(found, ids.size(), greedy(model, model.plans(), ids, o.greedy));
     for (auto const& one : report.costs) add_change(found, one.name, one.of);
     write_json(std::cout, found);

@@ -12,8 +12,8 @@ void declare_heads(CLI::App& app, heads_options& o, std::string const& otherwise
   auto* const q =
       app.add_option("--q", o.q,
                      "queries before they are rotated: FILE.npy, of NumPy, "
-                     "[tokens][heads][head_dim] or fewer dimensions; or FILE.gguf:TENSOR, of F32, "
-                     "F16, BF16, Q8_0 or Q4_K")
+                     "[tokens][heads][head_dim] or fewer dimensions; or FILE.gguf:TENSOR or "
+                     "FILE.safetensors:TENSOR")
           ->option_text("FILE");
   auto* const k = app.add_option("--k", o.k, "keys, likewise" + otherwise)->option_text("FILE");
   q->needs(k), k->needs(q);
