@@ -22,6 +22,7 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/decode/dot_products.hpp"
 #include "posenc/heads/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
@@ -32,6 +33,14 @@ namespace bench {
 namespace {
 
 void attend(prompt& p) { posenc::attention(p.q(), p.k(), p.v(), posenc::nope(), {}, p.workspace); }
+void attend_by_dots(prompt& p) {
+  auto const view = [&](matrix const& of) {
+    return posenc::heads_view(posenc::dot_products(posenc::numbers_of<float>{}),
+                              static_cast<void const*>(of.data()),
+                              posenc::heads_shape{p.tokens, p.kv_heads, attended_dim});
+  };
+  posenc::attention(p.q(), view(p.x.k), view(p.x.v), posenc::nope(), {}, p.workspace);
+}
 
 // Multiply-adds of as many numbers as the two products have, in registers alone.
 [[gnu::noinline]] float multiply_add(std::size_t count, float factor) {
@@ -90,6 +99,16 @@ void add_prefill(report& r, table const* t, std::size_t n) {
                           p->workspace);
       },
       products, baselines, {}, contiguous);
+  if (posenc::has_dot_products) {
+    add(
+        "posenc, dot products", "posenc", p->visible(), [p] { attend_by_dots(*p); }, products,
+        baselines,
+        [p] {
+          attend_by_dots(*p);
+          return p->max_error(p->workspace.result.outputs);
+        },
+        contiguous);
+  }
   auto const pairs = n * n;
   auto const* const all_products =
       add("no mask", "multiply-adds", pairs, [factor, count = 2 * pairs * attended_dim] {
@@ -240,8 +259,8 @@ void add_attention(report& r) {
       .title = "Attention of a prompt",
       .note = "ns per query and visible key; one head of 128 floats, causal or not. The limit "
               "is the multiply-adds of both products in registers alone. Paged: keys "
-              "and values in pages of 16 tokens; last, our time / that of contiguous "
-              "ones.",
+              "and values in pages of 16 tokens. Dot products: rounded. Both last: our time / "
+              "that of contiguous keys and exact products.",
       .shows = cells::cost,
       .on_page = {{"posenc", "attention of a prompt"}, {"no mask", "the same without a mask"}}});
   for (auto const n : {std::size_t{1024}, std::size_t{4096}}) add_prefill(r, prefill, n);
