@@ -112,6 +112,7 @@ TEST(attention_work, of_a_prompt_has_pieces_of_up_to_6_blocks_of_a_head_and_4_fo
     EXPECT_EQ(work.sizes(workers, 4000).blocks, each) << workers;
   }
   EXPECT_EQ(many({24 * 144, 4000, 3, 3, 8, 8}).pieces(3), 12u) << "of 6 blocks of each head";
+  EXPECT_EQ(many({8 * 144, 4000, 1, 1, 8, 8}).pieces(1), 2u) << "one worker shares no pieces";
   EXPECT_EQ(many({100, 4000, 10, 2, 8, 8}).block_queries, 28u) << "of 5 heads";
   EXPECT_EQ(many({100, 4000, 10, 2, 8, 8}).blocks, 4u);
   EXPECT_EQ(many({1, 40, 145, 1, 8, 8}).block_queries, 1u);

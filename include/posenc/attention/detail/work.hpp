@@ -82,11 +82,11 @@ struct attention_work {
     return std::min(kv_heads, std::max((workers - 1) / std::max<std::size_t>(ranges, 1) + 1,
                                        (kv_heads - 1) / heads + 1));
   }
-  /// Blocks of queries of a piece: panels serve several, unless pieces would be few.
+  /// Blocks of queries of a piece: panels serve several, unless workers would share few pieces.
   std::size_t together(std::size_t workers) const noexcept {
     if (in_place || whole_rows) return 1;
     std::size_t count = 6;
-    while (count > 1 && pieces_of(workers, count) < 4 * workers) --count;
+    while (workers > 1 && count > 1 && pieces_of(workers, count) < 4 * workers) --count;
     return count;
   }
   std::size_t pieces(std::size_t workers) const noexcept {
