@@ -58,7 +58,12 @@ class rounded_scales {
       : scales_(memory.take<float>(heads + tile_columns<float>)),  // read by whole registers
         apart_(memory.take<std::uint32_t>(heads + heads_at_once)) {}
 
-  void clear() noexcept { count_ = 0; }
+  /// Begins anew for so many heads. Scales beyond them are 0, as weights beyond the last are, and
+  /// not what memory happens to have.
+  void begin(std::size_t heads) noexcept {
+    count_ = 0;
+    std::fill_n(scales_ + heads, tile_columns<float>, 0.0f);
+  }
   float const* data() const noexcept { return scales_; }
   std::span<std::uint32_t const> apart() const noexcept { return {apart_, count_}; }
 

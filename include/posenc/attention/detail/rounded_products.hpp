@@ -95,7 +95,7 @@ struct rounded_queries {
   }
   /// q: [rows][dims] dense.
   void round(float const* q, std::size_t rows, std::size_t dims, float scale) noexcept {
-    scales.clear();
+    scales.begin(rows);
     for (std::size_t row = 0; row < rows; row += heads_at_once) {
       auto const count = std::min(heads_at_once, rows - row);
       rounded_scales::some_heads heads;
@@ -120,6 +120,7 @@ struct rounded_keys {
       : scales(memory, tokens), words_of_head((dims + 1) / 2) {
     constexpr auto columns = tile_columns<float>;
     panels = memory.take<float>((tokens + columns - 1) / columns * columns, words_of_head);
+    memory.take<float>(columns);  // the last registers of a panel may read behind it
     decoded = memory.take<float>(heads_at_once, dims);
     words = memory.take<float>(heads_at_once, words_of_head + 1);
   }
@@ -127,7 +128,7 @@ struct rounded_keys {
     constexpr auto columns = tile_columns<float>, size = heads_at_once;
     auto const stride = words_of_head + 1;
     numbers = keys;
-    scales.clear();
+    scales.begin(keys.tokens());
     for (std::size_t key = 0; key < keys.tokens(); key += size) {
       auto const heads = keys.read_some(key, decoded);
       auto const inverse = scales.by_norm(key, std::min(size, keys.tokens() - key), heads);
@@ -168,7 +169,7 @@ struct rounded_values {
     constexpr auto columns = tile_columns<float>;
     auto const dims = values.head_dim();
     numbers = values;
-    scales.clear();
+    scales.begin(values.tokens());
     for (std::size_t token = 0; token < values.tokens(); token += heads_at_once) {
       auto const count = std::min(heads_at_once, values.tokens() - token);
       auto const heads = values.read_some(token, decoded);
