@@ -176,7 +176,7 @@ std::string to_svg(run_report const& report) {
   for (std::size_t i = 0; i < std::min(most, layers); ++i)
     all.push_back(chart_of(report.own, layers <= most ? i : i * layers / most, report.tokens));
   charts::svg_page page{.title = report.title,
-                        .subtitle = "where heads look, the mean of " +
+                        .subtitle = "heads, the mean of " +
                                     std::to_string(report.tokens) +
                                     " tokens; below, attention against distance",
                         .charts_per_row = 3,
