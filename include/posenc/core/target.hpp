@@ -9,7 +9,7 @@
 #error posenc needs the standard preprocessor: /Zc:preprocessor
 #endif
 #if defined(POSENC_SINGLE_HEADER)
-#error a file includes posenc_rotation.hpp or headers of posenc/, not both
+#error a file includes one single header of posenc, or headers of posenc/
 #endif
 
 #if !defined(POSENC_WITHOUT_XSIMD)

@@ -187,6 +187,8 @@ struct instruction_set {
   char const* name;
   /// Has the functions that this set shares with it; null: none.
   instruction_set const* fewer;
+  /// Whether it has these of x86, which hypervisors hide from CPUs that have the rest of a level.
+  bool lzcnt, movbe;
   /// [from type][to type][from layout][to layout][fused]. Null: not here, see function_of.
   rotate_function* const* rotate;
   /// [type][layout]. Null: as `fewer` has it.
