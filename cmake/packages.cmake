@@ -1,9 +1,9 @@
 # posenc in other forms, for those who build this project itself.
 
-# One header with everything of posenc::rotation: BUILD/single-header/posenc_rotation.hpp.
-add_custom_target(single-header COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${PROJECT_BINARY_DIR}/single-header/posenc_rotation.hpp"
-  -P "${PROJECT_SOURCE_DIR}/cmake/single_header.cmake"
-  COMMAND "${CMAKE_COMMAND}" -E sha256sum "${PROJECT_BINARY_DIR}/single-header/posenc_rotation.hpp" COMMENT "single-header/posenc_rotation.hpp" VERBATIM)
+# posenc as files to copy: BUILD/single-files/.
+set(single_files posenc.h posenc_kernels.cpp posenc_rotation.hpp posenc_attention.hpp)
+add_custom_target(single-files COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${PROJECT_BINARY_DIR}/single-files" -P "${PROJECT_SOURCE_DIR}/cmake/single_files.cmake"
+  COMMAND "${CMAKE_COMMAND}" -E chdir "${PROJECT_BINARY_DIR}/single-files" "${CMAKE_COMMAND}" -E sha256sum ${single_files} COMMENT "single-files/" VERBATIM)
 
 # Packages for Debian: cpack -G DEB in the build folder makes libposenc-dev, the headers, and posenc,
 # the program, if it has been built. Who gives them to others says who they are: -D CPACK_PACKAGE_CONTACT="Name <address>".
@@ -57,7 +57,7 @@ sees, what engines get wrong, what an 8-bit cache costs.")
   set(CPACK_EXTERNAL_PACKAGE_SCRIPT "${PROJECT_SOURCE_DIR}/cmake/packaging/source.cmake")
   include(CPack)
 
-  # It, the single header and the conformance set, with their sha256: BUILD/release/.
+  # It, the single files and the conformance set, with their sha256: BUILD/release/.
   find_package(Python3 QUIET COMPONENTS Interpreter)
   add_custom_target(release COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}" -DVERSION=${PROJECT_VERSION}
     "-DCPACK=${CMAKE_CPACK_COMMAND}" "-DPYTHON=${Python3_EXECUTABLE}" "-DFOLDER=${PROJECT_BINARY_DIR}/release"

@@ -1,7 +1,7 @@
-# The C library by a compiler's command line: the Makefile of examples/engine/README.md, whose program prints what the page says
-# and has the lines that the page shows; the commands of the first page, for its program in C; and the Makefile of
-# cmake/kernels/README.md, which builds several sets. Run with cmake -P and: SOURCE; ROOM; CXX, CC; XSIMD, the folder of its
-# headers, or nothing; PROCESSOR.
+# The C library by a compiler's command line: as one file, by the Makefile of examples/engine/README.md, whose program prints what
+# the page says and has the lines that the page shows, with the bits of posenc_add_kernels on every set (one_file.cmake); and the
+# commands of the first page, for its program in C. Run with cmake -P and: SOURCE; ROOM; CXX, CC; XSIMD, the folder of its
+# headers, or nothing; PROCESSOR; CASES, the program of cases/ with the library of posenc_add_kernels; NUMBERS, the folder of its header.
 cmake_policy(VERSION 3.25)
 function(run)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${ROOM}" OUTPUT_VARIABLE output ERROR_VARIABLE error RESULT_VARIABLE result)
@@ -36,22 +36,37 @@ foreach(block IN LISTS blocks)
     message(FATAL_ERROR "examples/engine/layer.c must have what its page shows:${block}")
   endif()
 endforeach()
-set(flags -O0)
-if(XSIMD)
-  list(APPEND flags "-I${XSIMD}")  # g++ leaves out what it searches anyway; -isystem of /usr/include hides stdlib.h
+include("${CMAKE_CURRENT_LIST_DIR}/one_file.cmake")
+make_one_file()
+if(PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  run(make -j2 "CC=${CC}" "CXX=${CXX}" CXXFLAGS=-O0)
+  set(objects posenc.o v3.o v4.o)
+  set(sets base v3 v4)
+else()
+  run("${CXX}" -std=c++20 -O0 -c posenc/posenc_kernels.cpp -o posenc.o)
+  run("${CC}" -std=gnu11 -O2 -pthread -I. -c layer.c)
+  run("${CXX}" layer.o posenc.o -o layer -pthread)
+  set(objects posenc.o)
+  set(sets base)
 endif()
-list(JOIN flags " " in_make)
-run(make -j2 "POSENC=${SOURCE}" "CC=${CC}" "CXX=${CXX}" "CXXFLAGS=${in_make}")
 run(./layer)
 if(NOT output STREQUAL prints)
   message(FATAL_ERROR "examples/engine/README.md must show what its program prints:\n${output}instead of\n${prints}")
 endif()
-set(c "${CC}" -std=c11 "-I${SOURCE}/include" "${SOURCE}/tests/consumer/from_c.c")
-run(${c} library.o set.o -lstdc++ -lm -o one_set)
-run(./one_set)
 message(STATUS "the page's Makefile: ${output}")
+run("${CC}" -std=c11 "-I${SOURCE}/include" "${SOURCE}/tests/consumer/from_c.c" ${objects} -lstdc++ -lm -o from_c)
+run("${CMAKE_COMMAND}" -E env POSENC_INSTRUCTION_SET=base ./from_c)
+if(NOT output MATCHES "on base\n$")
+  message(FATAL_ERROR "${sets}, of which base must run, got: ${output}")
+endif()
+compare_cases("${objects}" "${sets}")
 
-# The first page: its first command compiles these objects, its second command the program.
+# The first page: its first command compiles the library, its second command the program.
+set(flags -std=c++20 -O0 -ffp-contract=off "-I${SOURCE}/include")
+if(XSIMD)
+  list(APPEND flags "-I${XSIMD}")  # g++ leaves out what it searches anyway; -isystem of /usr/include hides stdlib.h
+endif()
+run("${CXX}" ${flags} -c "${SOURCE}/cmake/kernels/library.cpp" "${SOURCE}/cmake/kernels/set.cpp")
 file(READ "${SOURCE}/README.md" page)
 if(NOT page MATCHES "```c\n([^`]*)```\n+```\n([^`]*)```[^`]*`quick.c`[^`]*```sh\n[^\n]*-c cmake/kernels/[*].cpp\n([^`]*)```")
   message(FATAL_ERROR "README.md must have a program in C, what it prints, and the commands that compile it")
@@ -63,23 +78,4 @@ file(CREATE_LINK "${SOURCE}/include" "${ROOM}/include" SYMBOLIC)
 run(sh -e -c "${command}")
 if(NOT output STREQUAL prints)
   message(FATAL_ERROR "README.md must show what its program in C prints:\n${output}instead of\n${prints}")
-endif()
-
-# Several sets. base is there already.
-if(PROCESSOR MATCHES "^(x86_64|AMD64)$")
-  file(READ "${SOURCE}/cmake/kernels/README.md" page)
-  if(NOT page MATCHES "```make\n([^`]*)```")
-    message(FATAL_ERROR "cmake/kernels/README.md must have a Makefile")
-  endif()
-  file(WRITE "${ROOM}/sets.make" "${CMAKE_MATCH_1}")
-  file(COPY_FILE "${ROOM}/set.o" "${ROOM}/base.o")
-  file(REMOVE "${ROOM}/library.o")
-  run(make -j2 -f sets.make "POSENC=${SOURCE}" "CXX=${CXX}" "CXXFLAGS=${in_make}")
-  run(${c} -L. -lposenc -lstdc++ -lm -o sets)
-  run("${CMAKE_COMMAND}" -E env POSENC_INSTRUCTION_SET=base ./sets)
-  if(NOT output MATCHES "on base\n$")
-    message(FATAL_ERROR "three sets, of which base must run, got: ${output}")
-  endif()
-  run("${CMAKE_COMMAND}" -E env --unset=POSENC_INSTRUCTION_SET ./sets)
-  message(STATUS "three sets: ${output}")
 endif()

@@ -176,6 +176,16 @@ extern instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET);
 instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .name = POSENC_KERNELS_TEXT(POSENC_KERNELS_SET),
     .fewer = POSENC_KERNELS_FEWER_SET,
+#if defined(__LZCNT__)
+    .lzcnt = true,
+#else
+    .lzcnt = false,
+#endif
+#if defined(__MOVBE__)
+    .movbe = true,
+#else
+    .movbe = false,
+#endif
     .rotate = posenc::detail::c_set::functions.data(),
     .rotate_one_token = posenc::detail::c_set::one_token_functions.data(),
     .attention = posenc::detail::c_set::of_set_attention,

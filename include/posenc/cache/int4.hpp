@@ -84,15 +84,15 @@ struct int4_per_head {
       using numbers = detail::group_numbers;
       using b = detail::code_bits<numbers>;
       using u32 = b::bits;
-      auto const step = detail::divided(range.most - range.least, numbers(15));
+      auto const step = detail::quotient(range.most - range.least, numbers(15));
       auto const least_scale = b::as_bits(numbers(1e-6f));
       auto const bits = detail::more_of(b::as_bits(step) & u32(0x7fff'ffffu), least_scale);
       auto const scale =
           b::as_number(detail::where_below(bits, u32(0x7f80'0000u), bits, u32(0x7fc0'0000u)));
       auto const opposite = b::as_number(b::as_bits(range.least) ^ u32(0x8000'0000u));
-      auto const zero = detail::nearest_nibble(detail::divided(opposite, scale));
+      auto const zero = detail::nearest_nibble(detail::quotient(opposite, scale));
       detail::stored_groups<> const zeros(detail::float_of(zero), range.step),
-          inverses(detail::divided(numbers(1.0f), scale), range.step),
+          inverses(detail::quotient(numbers(1.0f), scale), range.step),
           scales(b::as_number((b::as_bits(scale) & u32(0xffff'fff0u)) |
                               detail::bits_as<std::uint32_t>(zero)),
                  range.step);

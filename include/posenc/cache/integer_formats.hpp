@@ -47,15 +47,15 @@ struct u8_per_head {
       using numbers = detail::group_numbers;
       using b = detail::code_bits<numbers>;
       using u32 = b::bits;
-      auto const all = detail::divided(range.most - range.least, numbers(255)),
+      auto const all = detail::quotient(range.most - range.least, numbers(255)),
                  scale =
                      b::as_number(detail::where_below(b::as_bits(all) & u32(0x7fff'ffffu), u32(1u),
                                                       b::as_bits(numbers(1e-4f)), b::as_bits(all)));
       // NaN, too, if the scale is infinite.
       auto const opposite = b::as_number(b::as_bits(range.least) ^ u32(0x8000'0000u)),
-                 zero = detail::divided(opposite, scale) - numbers(0.0f) * scale;
+                 zero = detail::quotient(opposite, scale) - numbers(0.0f) * scale;
       detail::stored_groups<> const scales(scale, range.step), zeros(zero, range.step),
-          inverses(detail::divided(numbers(1.0f), scale), range.step);
+          inverses(detail::quotient(numbers(1.0f), scale), range.step);
       for (std::size_t i = 0; i < groups.count; ++i, heads.next()) {
         detail::put(heads.to, scales[i]);
         detail::put(heads.to + 4, zeros[i]);
@@ -114,9 +114,9 @@ struct int8_per_head {
       using numbers = detail::group_numbers;
       using b = detail::code_bits<numbers>;
       auto const scale = b::as_number(detail::more_of(
-          b::as_bits(detail::divided(found.most, numbers(127))), b::as_bits(numbers(1e-6f))));
+          b::as_bits(detail::quotient(found.most, numbers(127))), b::as_bits(numbers(1e-6f))));
       detail::stored_groups<> const scales(scale, found.step),
-          inverses(detail::divided(numbers(1.0f), scale), found.step);
+          inverses(detail::quotient(numbers(1.0f), scale), found.step);
       for (std::size_t i = 0; i < groups.count; ++i, heads.next()) {
         detail::put(heads.scales, scales[i]);
         auto const write = [&, inverse = inverses[i]](auto const& rounded) POSENC_INLINED {

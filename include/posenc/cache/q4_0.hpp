@@ -96,7 +96,7 @@ struct q4_0 {
       auto const d = b::as_number(detail::where_below(magnitude(quotient), u32(0x7f80'0000u),
                                                       b::as_bits(quotient), u32(0x7fc0'0000u)));
       auto const inverse = b::as_number(detail::where_below(
-          magnitude(d), u32(1u), u32(0u), b::as_bits(detail::divided(numbers(1.0f), d))));
+          magnitude(d), u32(1u), u32(0u), b::as_bits(detail::quotient(numbers(1.0f), d))));
       detail::stored_groups<> const scales(d, range.step), inverses(inverse, range.step),
           least(range.least, range.step), most(range.most, range.step);
       for (std::size_t i = 0; i < some; ++i, x += group, to += of_group) {

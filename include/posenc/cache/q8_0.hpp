@@ -74,11 +74,11 @@ struct q8_0 {
       auto const some = std::min(count, detail::number_groups::most);
       detail::largest_magnitudes const found({x, group, group, some});
       using numbers = detail::group_numbers;
-      auto const d = detail::divided(found.most, numbers(127));
+      auto const d = detail::quotient(found.most, numbers(127));
       detail::stored_groups<half> const scales(d, found.step);
       detail::stored_groups<> const inverses(writer == q8_0_writer::reference
-                                                 ? detail::divided(numbers(1.0f), d)
-                                                 : detail::divided(numbers(127), found.most),
+                                                 ? detail::quotient(numbers(1.0f), d)
+                                                 : detail::quotient(numbers(127), found.most),
                                              found.step);
       for (std::size_t i = 0; i < some; ++i, x += group, to += group + 2) {
         detail::put(to, scales[i].bits);

@@ -9,10 +9,19 @@
 #error posenc needs the standard preprocessor: /Zc:preprocessor
 #endif
 #if defined(POSENC_SINGLE_HEADER)
-#error a file includes posenc_rotation.hpp or headers of posenc/, not both
+#error a file includes one single header of posenc, or headers of posenc/
 #endif
 
+#if !defined(POSENC_WITHOUT_XSIMD)
 #include <xsimd/config/xsimd_config.hpp>  // macros only
+#endif
+
+// Code then computes number by number.
+#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE) || \
+    (defined(POSENC_WITHOUT_XSIMD) &&           \
+     !(defined(__GNUC__) && (defined(__SSE2__) || defined(__AARCH64EL__))))
+#define POSENC_NO_REGISTERS
+#endif
 
 /// POSENC_TARGET names the target of a file: the instruction set that the compiler was told
 /// (-march, -m...), xsimd's version and architecture, -ffast-math, and whether exceptions are off.
@@ -158,8 +167,10 @@
 #define POSENC_TARGET_BITS
 #endif
 
-#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(POSENC_NO_REGISTERS)
 #define POSENC_TARGET_XSIMD _scalar
+#elif defined(POSENC_WITHOUT_XSIMD)
+#define POSENC_TARGET_XSIMD _vectors
 #elif defined(XSIMD_DEFAULT_ARCH)
 #define POSENC_TARGET_XSIMD \
   POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, _chosen)

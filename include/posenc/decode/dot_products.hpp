@@ -362,7 +362,7 @@ struct scaled_weights {
       code_bits<number>::bits all(0u);
       for (std::size_t s = 0; s < streams; ++s) {
         auto const code = nearest(lanes<float>::load(row + s * stream_tokens) * inverse);
-        all |= (code & decltype(code)(0xffu)) << static_cast<int>(8 * s);
+        all = all | (code & decltype(code)(0xffu)) << static_cast<int>(8 * s);
       }
       all.store_unaligned(reinterpret_cast<std::uint32_t*>(codes.data() + c * tile_tokens));
     }

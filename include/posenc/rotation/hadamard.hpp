@@ -49,7 +49,7 @@ POSENC_ALWAYS_INLINE inline auto add_lanes(typename Lanes::number const& x) noex
     for (unsigned i = 0; i < Lanes::size; ++i) result[i] = (i & Distance) != 0 ? Real{-1} : Real{1};
     return result;
   }();
-  return Lanes::multiply_add(x, Lanes::number::load_aligned(signs.data()),
+  return Lanes::multiply_add(x, Lanes::number::load_unaligned(signs.data()),
                              Lanes::template in_order<exchanged<Distance>>(x));
 }
 

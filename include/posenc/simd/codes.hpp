@@ -33,12 +33,12 @@ requires std::is_arithmetic_v<From> POSENC_ALWAYS_INLINE constexpr To bits_as(Fr
   return detail::bit_cast<To>(x);
 }
 
-#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if !defined(POSENC_NO_REGISTERS)
 template <class Arch>
-struct code_bits<xsimd::batch<float, Arch>> : register_bits<xsimd::batch<float, Arch>> {};
+struct code_bits<vectors::batch<float, Arch>> : register_bits<vectors::batch<float, Arch>> {};
 
-template <class Arch, class Batch = xsimd::batch<float, Arch>>
-POSENC_ALWAYS_INLINE inline Batch multiply_add(xsimd::batch<float, Arch> const& a, Batch const& b,
+template <class Arch, class Batch = vectors::batch<float, Arch>>
+POSENC_ALWAYS_INLINE inline Batch multiply_add(vectors::batch<float, Arch> const& a, Batch const& b,
                                                Batch const& c) noexcept {
   return register_arithmetic<float, Batch>::multiply_add(a, b, c);
 }

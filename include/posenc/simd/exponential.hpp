@@ -38,13 +38,13 @@ T hyperbolic_tangent(one_lane<T>, T x) noexcept {
   return std::tanh(x);
 }
 
-#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if !defined(POSENC_NO_REGISTERS)
 
 /// The bits of T as a number, a register of them, and a register of T.
 template <std::floating_point T>
 using word_of = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
 template <std::floating_point T>
-using bits_of = xsimd::batch<word_of<T>>;
+using bits_of = vectors::batch<word_of<T>>;
 template <std::floating_point T>
 using register_of = typename lanes<T>::number;
 

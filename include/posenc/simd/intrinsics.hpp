@@ -3,7 +3,7 @@
 
 #include "posenc/core/target.hpp"
 
-#if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(__SSE2__) && !defined(POSENC_NO_REGISTERS)
 #if defined(__AVX__)
 #include <immintrin.h>
 #else

@@ -57,14 +57,14 @@ template <class Lanes>
 concept several_lanes = Lanes::size >
 1;
 
-#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if !defined(POSENC_NO_REGISTERS)
 
 POSENC_QUIET_BEGIN
 
 /// Lanes of half as many numbers as a Batch has, where the CPU has such registers.
 template <template <class, class, class> class Lanes, class T, class Format, class Batch,
           class Half =
-              typename xsimd::make_sized_batch<typename Batch::value_type, Batch::size / 2>::type>
+              typename vectors::make_sized_batch<typename Batch::value_type, Batch::size / 2>::type>
 using half_of_lanes = std::conditional_t<std::is_void_v<Half>, one_lane<T>, Lanes<T, Format, Half>>;
 
 /// A register of floats or doubles, computed in the type that is stored.
@@ -73,7 +73,7 @@ struct batch_lanes : register_arithmetic<Format, Batch> {
   using arithmetic_lanes = batch_lanes<Format, Format, Batch>;
   using narrower = half_of_lanes<posenc::detail::batch_lanes, T, Format, Batch>;
   using number = Batch;
-  using pairs = xsimd::batch<std::complex<Format>, typename Batch::arch_type>;
+  using pairs = vectors::batch<std::complex<Format>, typename Batch::arch_type>;
 
   static constexpr bool converts = false;           ///< the CPU does, as it loads and stores
   static constexpr bool free_deinterleave = false;  ///< load_pairs costs no more than two loads
@@ -95,7 +95,7 @@ struct batch_lanes : register_arithmetic<Format, Batch> {
   }
 };
 template <storable T, class Format, std::size_t Bytes>
-struct lanes<T, Format, Bytes, true> : batch_lanes<T, Format, xsimd::batch<Format>> {
+struct lanes<T, Format, Bytes, true> : batch_lanes<T, Format, vectors::batch<Format>> {
   using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
 };
 
@@ -105,7 +105,7 @@ inline void load_here(auto&) noexcept {}
 /// A register of floats and its bits, for the conversions of half and bfloat16.
 template <class Batch>
 struct register_bits {
-  using bits = xsimd::batch<std::uint32_t, typename Batch::arch_type>;
+  using bits = vectors::batch<std::uint32_t, typename Batch::arch_type>;
   using number = Batch;
   static bits as_bits(number const& x) noexcept { return bits_as<std::uint32_t>(x); }
   static number as_number(bits const& x) noexcept { return bits_as<float>(x); }
@@ -226,7 +226,7 @@ struct lanes_of_16_bits : register_arithmetic<float, Batch> {
   }
 };
 template <storable T, class Format>
-struct lanes<T, Format, 2, true> : lanes_of_16_bits<T, Format, xsimd::batch<float>> {
+struct lanes<T, Format, 2, true> : lanes_of_16_bits<T, Format, vectors::batch<float>> {
   using arithmetic_lanes = lanes<float>;
 };
 

@@ -17,7 +17,7 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 inline double log_1_plus(one_lane<double>, double x) noexcept { return std::log1p(x); }
 
-#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if !defined(POSENC_NO_REGISTERS)
 
 /// 2 / (2 j + 1), from j = 10 down to 1: with s = f / (2 + f), ln(1 + f) = 2 s + s (2/3 s^2 + ...).
 inline constexpr auto series_of_logarithm = [] {

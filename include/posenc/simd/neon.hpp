@@ -1,14 +1,37 @@
-// Functions that xsimd lacks for 64-bit ARM, by the CPU's instructions.
+// Functions of registers, by the CPU's own instructions, for 64-bit ARM.
 #pragma once
 
 #include <cstring>
 
 #include "posenc/core/target.hpp"
 
-#if defined(__AARCH64EL__) && defined(__ARM_NEON) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(__AARCH64EL__) && defined(__ARM_NEON) && !defined(POSENC_NO_REGISTERS)
 #include <arm_neon.h>
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
+
+// a b + c, square roots and quotients, each rounded once: xsimd 8.1 estimates the last two.
+inline float32x4_t fused(float32x4_t a, float32x4_t b, float32x4_t c) noexcept {
+  return vfmaq_f32(c, a, b);
+}
+inline float64x2_t fused(float64x2_t a, float64x2_t b, float64x2_t c) noexcept {
+  return vfmaq_f64(c, a, b);
+}
+inline float32x4_t root(float32x4_t x) noexcept { return vsqrtq_f32(x); }
+inline float64x2_t root(float64x2_t x) noexcept { return vsqrtq_f64(x); }
+inline float32x4_t quotient_of(float32x4_t a, float32x4_t b) noexcept { return vdivq_f32(a, b); }
+
+// The greater of two numbers, NaN where either is. Sums of lanes, neighbours first; of as many
+// registers as one has lanes, in their order. Whether a bit of a register is 1.
+inline float32x4_t larger_of(float32x4_t a, float32x4_t b) noexcept { return vmaxq_f32(a, b); }
+inline float64x2_t larger_of(float64x2_t a, float64x2_t b) noexcept { return vmaxq_f64(a, b); }
+inline float total(float32x4_t x) noexcept { return vaddvq_f32(x); }
+inline double total(float64x2_t x) noexcept { return vaddvq_f64(x); }
+inline float32x4_t totals(float32x4_t const* x) noexcept {
+  return vpaddq_f32(vpaddq_f32(x[0], x[1]), vpaddq_f32(x[2], x[3]));
+}
+inline float64x2_t totals(float64x2_t const* x) noexcept { return vpaddq_f64(x[0], x[1]); }
+inline bool any_bit(uint32x4_t x) noexcept { return vmaxvq_u32(x) != 0; }
 
 // a0 b0 a1 b1 ..., the first half in a, the second in b.
 inline void zip(float32x4_t& a, float32x4_t& b) noexcept {

@@ -2,7 +2,9 @@
 // the differences between its versions 8.1 to 14.
 #pragma once
 
+#if !defined(POSENC_WITHOUT_XSIMD)
 #include <xsimd/xsimd.hpp>
+#endif
 
 #include <array>
 #include <concepts>
@@ -14,9 +16,14 @@
 #include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/neon.hpp"
+#include "posenc/simd/vectors.hpp"
 #include "posenc/simd/x86.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
+
+#if !defined(POSENC_WITHOUT_XSIMD)
+namespace vectors = xsimd;
+#endif
 
 /// Whether the CPU has 32 vector registers, not 16 or none.
 #if defined(__AVX512F__) || defined(__aarch64__) || defined(__VSX__) || defined(__VX__)
@@ -41,31 +48,31 @@ struct exchanged {
   static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ Distance; }
 };
 
-/// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
-#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+/// Whether there are registers of Number. On 32-bit ARM xsimd has those of float only.
+#if defined(POSENC_NO_REGISTERS)
 template <class Number>
 inline constexpr bool has_registers = false;
 #else
 template <class Number>
 inline constexpr bool has_registers = [] {
   // xsimd 8.1 says yes for registers of one number.
-  if constexpr (xsimd::has_simd_register<Number>::value)
-    return sizeof(xsimd::batch<Number>) > sizeof(Number);
+  if constexpr (vectors::has_simd_register<Number>::value)
+    return sizeof(vectors::batch<Number>) > sizeof(Number);
   return false;
 }();
 
 POSENC_QUIET_BEGIN
 
-template <class To, class From, class Arch, class Result = xsimd::batch<To, Arch>>
-Result bits_as(xsimd::batch<From, Arch> const& x) noexcept {
+template <class To, class From, class Arch, class Result = vectors::batch<To, Arch>>
+Result bits_as(vectors::batch<From, Arch> const& x) noexcept {
   // clang-format off
-  if constexpr (requires { { xsimd::bitwise_cast<To>(x) } -> std::same_as<Result>; }) {
-    return xsimd::bitwise_cast<To>(x);
+  if constexpr (requires { { vectors::bitwise_cast<To>(x) } -> std::same_as<Result>; }) {
+    return vectors::bitwise_cast<To>(x);
   } else {  // 8.1
 #if defined(__ARM_NEON)  // where that calls a function
     return reinterpret_cast<typename Result::register_type>(x.data);
 #else
-    return xsimd::bitwise_cast<Result>(x);
+    return vectors::bitwise_cast<Result>(x);
 #endif
   }
   // clang-format on
@@ -73,10 +80,10 @@ Result bits_as(xsimd::batch<From, Arch> const& x) noexcept {
 
 /// In each lane a if `first` is true, else b.
 template <class T, class Arch>
-xsimd::batch<T, Arch> chosen(xsimd::batch_bool<T, Arch> const& first,
-                             xsimd::batch<T, Arch> const& a,
-                             xsimd::batch<T, Arch> const& b) noexcept {
-#if defined(__AVX512BW__) && !defined(__OPTIMIZE__)
+vectors::batch<T, Arch> chosen(vectors::batch_bool<T, Arch> const& first,
+                               vectors::batch<T, Arch> const& a,
+                               vectors::batch<T, Arch> const& b) noexcept {
+#if defined(__AVX512BW__) && !defined(__OPTIMIZE__) && !defined(POSENC_WITHOUT_XSIMD)
   // At -O0, g++'s intrinsics of AVX512BW are macros that take no batch, as xsimd 8.1 passes them.
   if constexpr (sizeof(a) == 64 && sizeof(T) == 4)
     return _mm512_mask_blend_epi32(first, b.data, a.data);
@@ -89,7 +96,7 @@ xsimd::batch<T, Arch> chosen(xsimd::batch_bool<T, Arch> const& first,
 
 /// A register of float or double, as wide as its type says: XSIMD_DEFAULT_ARCH may choose a
 /// narrower one than the CPU has.
-template <class Number, class Batch = xsimd::batch<Number>>
+template <class Number, class Batch = vectors::batch<Number>>
 struct register_arithmetic {
   using number = Batch;
   static constexpr std::size_t size = number::size, bytes = sizeof(Number) * size;
@@ -98,21 +105,35 @@ struct register_arithmetic {
     if constexpr (requires { fused(a.data, b.data, c.data); }) {
       return number(fused(a.data, b.data, c.data));
     } else {
-      return xsimd::fma(a, b, c);
+      return fma(a, b, c);
     }
   }
   static number multiply_subtract(number const& a, number const& b, number const& c) noexcept {
     if constexpr (requires { fused(a.data, b.data, c.data); }) {
       return number(fused(a.data, b.data, -c.data));
     } else {
-      return xsimd::fms(a, b, c);
+      return fms(a, b, c);
     }
   }
 
-  static number square_root(number const& x) noexcept { return xsimd::sqrt(x); }
-  static number larger(number const& x, number const& y) noexcept { return xsimd::max(x, y); }
+  static number square_root(number const& x) noexcept {
+    if constexpr (requires { root(x.data); }) {
+      return number(root(x.data));
+    } else {
+      return sqrt(x);
+    }
+  }
+  static number larger(number const& x, number const& y) noexcept {
+    if constexpr (requires { larger_of(x.data, y.data); }) {
+      return number(larger_of(x.data, y.data));
+    } else {
+      return max(x, y);
+    }
+  }
   static Number sum(number const& x) noexcept {
-    if constexpr (requires { reduce_add(x); }) {
+    if constexpr (requires { total(x.data); }) {
+      return total(x.data);
+    } else if constexpr (requires { reduce_add(x); }) {
       return reduce_add(x);
     } else {
       return hadd(x);  // 8.1
@@ -121,32 +142,20 @@ struct register_arithmetic {
 
   /// Lane i of the result: the sum of the lanes of x[i]. x: [size].
   static number sums(number const* x) noexcept {
-#if defined(__AVX512F__)
-    if constexpr (bytes == 64 && sizeof(Number) == 4) {  // xsimd 8.1 mixes up their order
-      __m512 fours[4];  // each quarter: partial sums of four registers
-      for (std::size_t i = 0; i < 4; ++i) {
-        auto const two = [](__m512 a, __m512 b) {
-          return _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b));
-        };
-        auto const first = two(x[4 * i].data, x[4 * i + 1].data),
-                   second = two(x[4 * i + 2].data, x[4 * i + 3].data);
-        fours[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(first, second)) +
-                   _mm512_castpd_ps(_mm512_unpackhi_pd(first, second));
-      }
-      auto const quarters = [](__m512 a, __m512 b) {
-        return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd);
-      };
-      return number(quarters(quarters(fours[0], fours[1]), quarters(fours[2], fours[3])));
-    }
-#endif
+    if constexpr (requires { totals(&x->data); }) {
+      decltype(x->data) all[size];
+      for (std::size_t i = 0; i < size; ++i) all[i] = x[i].data;
+      return number(totals(all));
+    } else {
 #if defined(__VSX__)
-    if constexpr (sizeof(Number) == 4) {  // xsimd 14.3 adds the first two twice, the others never
-      std::array<Number, size> each;
-      for (std::size_t i = 0; i < size; ++i) each[i] = sum(x[i]);
-      return number::load_unaligned(each.data());
-    }
+      if constexpr (sizeof(Number) == 4) {  // xsimd 14.3 adds the first two twice, the others never
+        std::array<Number, size> each;
+        for (std::size_t i = 0; i < size; ++i) each[i] = sum(x[i]);
+        return number::load_unaligned(each.data());
+      }
 #endif
-    return xsimd::haddp(x);
+      return haddp(x);
+    }
   }
 
   /// Makes lane j of x[i] lane i of x[j]. x: [size].
@@ -188,12 +197,13 @@ struct register_arithmetic {
 #endif
     if constexpr (std::same_as<Order, neighbours_swapped> && requires { swapped(x.data); }) {
       return swapped(x.data);
-    } else if constexpr (requires { xsimd::make_batch_constant<index, Order, arch>(); }) {
-      return xsimd::swizzle(x, xsimd::make_batch_constant<index, Order, arch>());
-    } else if constexpr (requires { xsimd::make_batch_constant<index, arch, Order>(); }) {  // 13
-      return xsimd::swizzle(x, xsimd::make_batch_constant<index, arch, Order>());
+    } else if constexpr (requires { vectors::make_batch_constant<index, Order, arch>(); }) {
+      return vectors::swizzle(x, vectors::make_batch_constant<index, Order, arch>());
+    } else if constexpr (requires { vectors::make_batch_constant<index, arch, Order>(); }) {  // 13
+      return vectors::swizzle(x, vectors::make_batch_constant<index, arch, Order>());
     } else {  // 8.1
-      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index, arch>, Order>());
+      return vectors::swizzle(x,
+                              vectors::make_batch_constant<vectors::batch<index, arch>, Order>());
     }
   }
 

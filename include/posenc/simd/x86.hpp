@@ -1,4 +1,4 @@
-// Functions that xsimd lacks on x86, by the CPU's instructions: an overload for each width.
+// Functions of registers, by the CPU's own instructions, for x86: an overload for each width.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/intrinsics.hpp"
 
-#if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(__SSE2__) && !defined(POSENC_NO_REGISTERS)
 
 POSENC_QUIET_BEGIN
 
@@ -28,6 +28,103 @@ inline __m256d fused(__m256d a, __m256d b, __m256d c) noexcept { return _mm256_f
 inline __m128 fused(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps(a, b, c); }
 inline __m128d fused(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmadd_pd(a, b, c); }
 #endif
+
+// Square roots, rounded once.
+#if defined(__AVX512F__)
+inline __m512 root(__m512 x) noexcept { return _mm512_sqrt_ps(x); }
+inline __m512d root(__m512d x) noexcept { return _mm512_sqrt_pd(x); }
+#endif
+#if defined(__AVX__)
+inline __m256 root(__m256 x) noexcept { return _mm256_sqrt_ps(x); }
+inline __m256d root(__m256d x) noexcept { return _mm256_sqrt_pd(x); }
+#endif
+inline __m128 root(__m128 x) noexcept { return _mm_sqrt_ps(x); }
+inline __m128d root(__m128d x) noexcept { return _mm_sqrt_pd(x); }
+
+// The sum of the lanes of a register; and of as many registers as one has lanes, in their order.
+// Which lanes are added first is the same for every compiler and every version of xsimd.
+inline float total(__m128 x) noexcept {
+  auto const two = x + _mm_movehl_ps(x, x);
+  return _mm_cvtss_f32(two + _mm_shuffle_ps(two, two, 1));
+}
+inline double total(__m128d x) noexcept { return _mm_cvtsd_f64(x + _mm_unpackhi_pd(x, x)); }
+inline __m128 totals(__m128 const* x) noexcept {
+  auto const first = _mm_unpacklo_ps(x[0], x[1]) + _mm_unpackhi_ps(x[0], x[1]),
+             last = _mm_unpacklo_ps(x[2], x[3]) + _mm_unpackhi_ps(x[2], x[3]);
+  return _mm_movelh_ps(first, last) + _mm_movehl_ps(last, first);
+}
+inline __m128d totals(__m128d const* x) noexcept {
+  return _mm_unpacklo_pd(x[0], x[1]) + _mm_unpackhi_pd(x[0], x[1]);
+}
+#if defined(__AVX__)
+inline float total(__m256 x) noexcept {
+  auto const four = _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1);
+  auto const two = _mm_hadd_ps(four, four);
+  return _mm_cvtss_f32(_mm_hadd_ps(two, two));
+}
+inline double total(__m256d x) noexcept {
+  return total(_mm256_castpd256_pd128(x) + _mm256_extractf128_pd(x, 1));
+}
+inline __m256 totals(__m256 const* x) noexcept {
+  auto const first = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3])),
+             last = _mm256_hadd_ps(_mm256_hadd_ps(x[4], x[5]), _mm256_hadd_ps(x[6], x[7]));
+  return _mm256_blend_ps(first, last, 0xf0) + _mm256_permute2f128_ps(first, last, 0x21);
+}
+inline __m256d totals(__m256d const* x) noexcept {
+  auto const first = _mm256_hadd_pd(x[0], x[1]), last = _mm256_hadd_pd(x[2], x[3]);
+  return _mm256_blend_pd(first, last, 0xc) + _mm256_permute2f128_pd(first, last, 0x21);
+}
+#endif
+#if defined(__AVX512F__)
+inline float total(__m512 x) noexcept {
+  auto const upper =
+      _mm512_castpd_ps(_mm512_castpd256_pd512(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1)));
+  return total(_mm512_castps512_ps256(x) + _mm512_castps512_ps256(upper));
+}
+inline double total(__m512d x) noexcept {
+  return total(_mm512_castpd512_pd256(x) + _mm512_extractf64x4_pd(x, 1));
+}
+inline __m512 totals(__m512 const* x) noexcept {
+  __m512 fours[4];  // each quarter: partial sums of four registers
+  for (int i = 0; i < 4; ++i) {
+    auto const two = [](__m512 a, __m512 b) {
+      return _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b));
+    };
+    auto const first = two(x[4 * i], x[4 * i + 1]), second = two(x[4 * i + 2], x[4 * i + 3]);
+    fours[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(first, second)) +
+               _mm512_castpd_ps(_mm512_unpackhi_pd(first, second));
+  }
+  auto const quarters = [](__m512 a, __m512 b) {
+    return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd);
+  };
+  return quarters(quarters(fours[0], fours[1]), quarters(fours[2], fours[3]));
+}
+inline __m512d totals(__m512d const* x) noexcept {
+  auto const halves = [](__m512d a, __m512d b) {
+    return _mm512_shuffle_f64x2(a, b, 0x44) + _mm512_shuffle_f64x2(a, b, 0xee);
+  };
+  auto const quarters = [](__m512d a, __m512d b) {
+    return _mm512_shuffle_f64x2(a, b, 0x88) + _mm512_shuffle_f64x2(a, b, 0xdd);
+  };
+  auto const even = quarters(halves(x[0], x[2]), halves(x[4], x[6])),
+             odd = quarters(halves(x[1], x[3]), halves(x[5], x[7]));
+  return _mm512_unpacklo_pd(even, odd) + _mm512_unpackhi_pd(even, odd);
+}
+#endif
+
+// Floats as integers, towards zero: what has none becomes -2^31. Whether a bit of a register is 1.
+#if defined(__AVX512F__)
+inline __m512i truncated(__m512 x) noexcept { return _mm512_cvttps_epi32(x); }
+inline bool any_bit(__m512i x) noexcept { return _mm512_test_epi64_mask(x, x) != 0; }
+#endif
+#if defined(__AVX__)
+inline __m256i truncated(__m256 x) noexcept { return _mm256_cvttps_epi32(x); }
+inline bool any_bit(__m256i x) noexcept { return _mm256_testz_si256(x, x) == 0; }
+#endif
+inline __m128i truncated(__m128 x) noexcept { return _mm_cvttps_epi32(x); }
+inline bool any_bit(__m128i x) noexcept {
+  return _mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_setzero_si128())) != 0xffff;
+}
 
 // Loads of floats as doubles; stores of doubles as floats, rounded once; x0 x1 x2 x3 ... -> x1 x0
 // x3 x2 ..., for which xsimd takes a register more. Doubles have overloads too: clang would take

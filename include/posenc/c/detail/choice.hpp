@@ -29,9 +29,14 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
 // Whether the CPU has an extension, by the compilers' name of it, and the operating system saves
 // its registers.
 #define POSENC_HAS(extension) (__builtin_cpu_supports(extension) != 0)
-inline bool has_f16c() noexcept {  // clang 14's __builtin_cpu_supports does not know it
+// A bit of cpuid: clang 14's __builtin_cpu_supports knows some extensions not.
+inline bool has_bit(unsigned leaf, int bit) noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
+  return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1) != 0;
+}
+inline bool has_f16c() noexcept { return has_bit(1, 29); }
+inline bool has_hidden(instruction_set const& set) noexcept {
+  return (!set.lzcnt || has_bit(0x8000'0001, 5)) && (!set.movbe || has_bit(1, 22));
 }
 // The extensions for which posenc_add_kernels.cmake compiles the sets.
 inline bool runs_v3() noexcept {
@@ -43,6 +48,8 @@ inline bool runs_v3() noexcept {
   return runs_v3() && POSENC_HAS("avx512f") && POSENC_HAS("avx512bw") && POSENC_HAS("avx512cd") &&
          POSENC_HAS("avx512dq") && POSENC_HAS("avx512vl");
 }
+#else
+inline bool has_hidden(instruction_set const&) noexcept { return true; }
 #endif
 #if defined(POSENC_KERNELS_V4_VNNI)
 inline bool runs_v4_vnni() noexcept { return runs_v4() && POSENC_HAS("avx512vnni"); }
@@ -88,7 +95,7 @@ inline instruction_set const& choose() {
   for (auto const& [set, runs] : candidates) {
     names += (names.empty() ? "" : ", ") + std::string(set->name);
     if (!forced.empty() && forced != set->name) continue;
-    if (runs()) {
+    if (runs() && has_hidden(*set)) {
       best = set;
     } else if (!forced.empty()) {
       throw failure(POSENC1_NO_INSTRUCTION_SET,

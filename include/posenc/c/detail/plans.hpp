@@ -188,6 +188,8 @@ struct instruction_set {
   char const* name;
   /// Has the functions that are null here; null: none.
   instruction_set const* fewer;
+  /// Whether it has these of x86, which hypervisors hide from CPUs that have the rest of a level.
+  bool lzcnt, movbe;
   /// [from type][to type][from layout][to layout][fused]
   rotate_function* const* rotate;
   one_token_function* const* rotate_one_token;  ///< [type][layout]

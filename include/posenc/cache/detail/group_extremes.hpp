@@ -48,26 +48,13 @@ struct stored_groups {
   T const& operator[](std::size_t i) const noexcept { return lanes[i * step]; }
 };
 
-/// x / y, rounded once. On NEON xsimd divides by an estimate of 1 / y, which is off by an ulp.
-POSENC_ALWAYS_INLINE inline group_numbers divided(group_numbers const& x,
-                                                  group_numbers const& y) noexcept {
-#if defined(__ARM_NEON) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
-  float a[number_groups::most], b[number_groups::most];
-  code_lanes::store(a, x), code_lanes::store(b, y);
-  for (std::size_t i = 0; i < number_groups::most; ++i) a[i] /= b[i];
-  return code_lanes::load(a);
-#else
-  return quotient(x, y);
-#endif
-}
-
-#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if !defined(POSENC_NO_REGISTERS)
 /// Lane 2 i: the greater of lanes i and i + size / 2 of x. Lane 2 i + 1: the greater of such lanes
 /// of y.
-template <class Arch, class Batch = xsimd::batch<float, Arch>>
+template <class Arch, class Batch = vectors::batch<float, Arch>>
 requires requires(Batch x) { zip(x.data, x.data); }
-POSENC_ALWAYS_INLINE inline auto zipped(xsimd::batch<std::int32_t, Arch> const& x,
-                                        xsimd::batch<std::int32_t, Arch> const& y) noexcept {
+POSENC_ALWAYS_INLINE inline auto zipped(vectors::batch<std::int32_t, Arch> const& x,
+                                        vectors::batch<std::int32_t, Arch> const& y) noexcept {
   Batch a = bits_as<float>(x), b = bits_as<float>(y);
   zip(a.data, b.data);
   return greater(bits_as<std::int32_t>(a), bits_as<std::int32_t>(b));

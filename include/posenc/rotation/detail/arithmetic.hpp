@@ -154,7 +154,7 @@ using group_of_lanes =
 /// The fastest group of numbers that are stored as S and written as T.
 template <class From, class To, class S, class T>
 constexpr auto choose_group() noexcept {
-#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if !defined(POSENC_NO_REGISTERS)
   using In = lanes<S>;
   using Out = lanes<T>;
   constexpr bool stay = std::same_as<From, To>;

@@ -36,7 +36,7 @@ struct single_phase : scalar_phase {
   }
 };
 
-#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(POSENC_NO_REGISTERS)
 
 using phase_lanes = single_phase;
 
@@ -46,7 +46,7 @@ using phase_lanes = single_phase;
 template <class Real>
 struct phase_register {
   using number = typename lanes<Real>::number;
-  using bits = xsimd::batch<std::enable_if_t<sizeof(Real) == sizeof(phase), phase>>;
+  using bits = vectors::batch<std::enable_if_t<sizeof(Real) == sizeof(phase), phase>>;
   static constexpr std::size_t size = lanes<Real>::size;
 
   static number load(Real const* from) noexcept { return lanes<Real>::load(from); }
@@ -98,7 +98,7 @@ struct phase_register {
       as_written(upper);  // in another order, the sum would be rounded twice
       return upper + as_number((x & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
 #else
-      return xsimd::to_float(bits_as<std::int64_t>(x));
+      return vectors::to_float(bits_as<std::int64_t>(x));
 #endif
     }
   }

@@ -1,13 +1,17 @@
-// Rotates and prints the bits: with posenc's own headers if SEVERAL is defined, else with
-// posenc_rotation.hpp.
+// Rotates, attends and prints the bits: with posenc's own headers if SEVERAL is defined, else with
+// posenc_attention.hpp. With posenc_rotation.hpp, if ROTATION is defined, it only rotates.
 #if defined(SEVERAL)
+#include <posenc/attention/attention.hpp>
 #include <posenc/frequency/geometric.hpp>
 #include <posenc/frequency/llama3.hpp>
 #include <posenc/rotation/rotate.hpp>
 #include <posenc/rows/cos_sin_table.hpp>
+#include <posenc/score/alibi.hpp>
 #include <posenc/version.hpp>
-#else
+#elif defined(ROTATION)
 #include <posenc_rotation.hpp>
+#else
+#include <posenc_attention.hpp>
 #endif
 
 #include <cstdint>
@@ -15,7 +19,7 @@
 #include <vector>
 
 #if defined(EIGEN_WORLD_VERSION)
-#error "posenc::rotation parses Eigen"
+#error "posenc::attention parses Eigen"
 #endif
 
 int main() {
@@ -30,4 +34,9 @@ int main() {
   posenc::rotate<posenc::interleaved>(heads, rows, posenc::rotary_block::last());
   std::printf("%d.%d.%d\n", POSENC_VERSION_MAJOR, POSENC_VERSION_MINOR, POSENC_VERSION_PATCH);
   for (auto const number : x) std::printf("%04x\n", static_cast<unsigned>(number.bits));
+
+#if !defined(ROTATION)
+  auto const result = posenc::attention(heads, heads, heads, posenc::alibi(2));
+  for (auto const number : result.outputs) std::printf("%a\n", static_cast<double>(number));
+#endif
 }
