@@ -110,6 +110,10 @@
 #include "posenc/cache/int4.hpp"             // vLLM's and MLAS's of 4 bits
 #include "posenc/cache/q8_0.hpp"             // ggml's
 #include "posenc/cache/q4_0.hpp"             // ggml's of 4 bits
+#include "posenc/cache/q4_1.hpp"             // the same, from the least number on
+#include "posenc/cache/q5_0.hpp"             // ggml's of 5 bits
+#include "posenc/cache/q5_1.hpp"             // the same, from the least number on
+#include "posenc/cache/iq4_nl.hpp"           // ggml's of 4 bits, of a table
 #include "posenc/cache/float_formats.hpp"    // bfloat16 and others, E4M3, DeepSeek V4's page
 #include "posenc/decode/dot_products.hpp"    // codes multiplied as integers, if a format says so
 

@@ -14,7 +14,11 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
@@ -100,6 +104,10 @@ TEST(cached_formats, are_attended_to_as_what_they_decode_to) {
     attends_to(posenc::q8_0{}, posenc::nope(), queries, 64);
     attends_to(posenc::q4_0{}, posenc::nope(), queries, 64);
     attends_to(posenc::q4_0{}, posenc::nope(), queries, 96);
+    attends_to(posenc::q4_1{}, posenc::nope(), queries, 96);
+    attends_to(posenc::q5_0{}, posenc::nope(), queries, 96);
+    attends_to(posenc::q5_1{}, posenc::nope(), queries, 96);
+    attends_to(posenc::iq4_nl{}, posenc::nope(), queries, 96);
     attends_to(posenc::int4_per_head{}, posenc::nope(), queries, 64);
     attends_to(posenc::int4_static{0.2f}, posenc::nope(), queries, 64);
     attends_to(posenc::int8_per_head{}, posenc::nope(), queries, 64);
@@ -150,6 +158,10 @@ TEST(cached_formats, load_what_they_decode_to) {
   loads_what_it_decodes(posenc::u8_per_head{}, 1);
   loads_what_it_decodes(posenc::q8_0{}, 1);
   loads_what_it_decodes(posenc::q4_0{}, 1);
+  loads_what_it_decodes(posenc::q4_1{}, 1);
+  loads_what_it_decodes(posenc::q5_0{}, 1);
+  loads_what_it_decodes(posenc::q5_1{}, 1);
+  loads_what_it_decodes(posenc::iq4_nl{}, 1);
   loads_what_it_decodes(posenc::int4_per_head{}, 1);
   posenc::int4_static const nibbles{0.1f};
   loads_what_it_decodes(nibbles, nibbles.factor());

@@ -14,13 +14,16 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/cache/int4.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "rejects.hpp"
 
-namespace of_integer_formats {
-namespace {
+namespace of_integer_formats { namespace {
 
 using posenc::half;
 using posenc::heads_view;
@@ -244,7 +247,9 @@ TEST(integer_formats, write_some_heads_as_each_alone) {
         if (dim % 2 == 0) expect(posenc::int4_per_head{}, dim, heads, gap);
         if (dim % 32 != 0) continue;
         expect(q8_0{}, dim, heads, gap), expect(q8_0{q8_0_writer::avx2}, dim, heads, gap);
-        expect(posenc::q4_0{}, dim, heads, gap);
+        expect(posenc::q4_0{}, dim, heads, gap), expect(posenc::q4_1{}, dim, heads, gap);
+        expect(posenc::q5_0{}, dim, heads, gap), expect(posenc::q5_1{}, dim, heads, gap);
+        expect(posenc::iq4_nl{}, dim, heads, gap);
       }
     }
   }

@@ -14,14 +14,17 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/rerotation.hpp"
 
-namespace of_moved_keys {
-namespace {
+namespace of_moved_keys { namespace {
 
 using namespace cached_keys;
 using posenc::bfloat16;
@@ -77,6 +80,10 @@ TEST(moved_keys, have_the_errors_of_their_encodings) {
   shifts(posenc::int8_per_head{}, {0.634, 0.918, 2.39, 9.70, 18.9});
   shifts(posenc::int8_static{4.5f / 127}, {1.013, 1.44, 5.29, 36.1, 36.0});
   shifts(posenc::q4_0{}, {8.57, 11.7, 34.7, 131, 120});
+  shifts(posenc::q4_1{}, {7.78, 10.8, 28.3, 121, 100});
+  shifts(posenc::q5_0{}, {4.25, 5.96, 17.3, 79.5, 75.8});
+  shifts(posenc::q5_1{}, {3.73, 5.20, 13.3, 46.9, 50.4});
+  shifts(posenc::iq4_nl{}, {7.85, 10.8, 29.1, 108, 92.8});
   shifts(posenc::int4_per_head{}, {10.1, 13.8, 43.5, 193, 151});
   shifts(posenc::int4_static{0.35f}, {11.0, 14.5, 50.7, 140, 112});
   shifts(posenc::e4m3::of_scale(1.0f / 64), {2.66, 3.55, 10.9, 81.5, 74.0});
@@ -143,6 +150,7 @@ TEST(moved_keys, have_the_bits_of_separate_calls_in_every_format) {
   moves_as_separate_calls(posenc::u8_per_head{});
   moves_as_separate_calls(posenc::q8_0{posenc::q8_0_writer::avx2});
   moves_as_separate_calls(posenc::q4_0{});
+  moves_as_separate_calls(posenc::q5_1{});
   moves_as_separate_calls(posenc::int4_per_head{});
   moves_as_separate_calls(posenc::int4_static{0.6f});
   moves_as_separate_calls(posenc::int8_per_head{});

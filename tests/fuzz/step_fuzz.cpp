@@ -18,7 +18,11 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate_in_tasks.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -42,7 +46,7 @@ void write_in(Format const& format, std::size_t group, FuzzedDataProvider& in) {
                                   in.ConsumeIntegralInRange<std::size_t>(0, 4),
                                   in.ConsumeIntegralInRange<std::size_t>(0, 3),
                                   in.ConsumeIntegralInRange<std::size_t>(0, 5) * group +
-                                      (in.ConsumeIntegralInRange(0, 9) == 0)};
+                                      (in.ConsumeIntegralInRange(0, 13) == 0)};
   auto const tokens = in.ConsumeIntegralInRange<std::size_t>(0, 6), heads = shape.heads,
              dim = shape.head_dim;
   exact<std::int64_t> slots(tokens);
@@ -159,6 +163,18 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
       break;
     case 8:
       write_in(posenc::int4_static{0.1f}, 16, in);
+      break;
+    case 9:
+      write_in(posenc::q4_1{}, 32, in);
+      break;
+    case 10:
+      write_in(posenc::q5_0{}, 32, in);
+      break;
+    case 11:
+      write_in(posenc::q5_1{}, 32, in);
+      break;
+    case 12:
+      write_in(posenc::iq4_nl{}, 32, in);
       break;
     default:
       write_in(posenc::numbers_of<posenc::bfloat16>{}, 16, in);

@@ -1,3 +1,4 @@
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/heads/heads_view.hpp"
 
 #include <gtest/gtest.h>
@@ -92,6 +93,7 @@ TEST(heads_in_format, keeps_each_head_where_it_is) {
   keeps_each_head_where_it_is(u8_per_head{});
   keeps_each_head_where_it_is(q8_0{});
   keeps_each_head_where_it_is(posenc::q4_0{});
+  keeps_each_head_where_it_is(posenc::q5_1{});
   keeps_each_head_where_it_is(posenc::int4_per_head{});
   keeps_each_head_where_it_is(posenc::int4_static{0.1f});
   keeps_each_head_where_it_is(int8_per_head{});
@@ -170,6 +172,7 @@ TEST(heads_in_format, are_at_strides_as_in_a_page) {
   is_at_strides_as_in_a_page(u8_per_head{});
   is_at_strides_as_in_a_page(q8_0{});
   is_at_strides_as_in_a_page(posenc::q4_0{});
+  is_at_strides_as_in_a_page(posenc::q5_1{});
   is_at_strides_as_in_a_page(posenc::int4_per_head{});
   is_at_strides_as_in_a_page(int8_per_head{});
   is_at_strides_as_in_a_page(posenc::numbers_of<posenc::bfloat16>{});

@@ -1,3 +1,4 @@
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/rotation/rotate_in_tasks.hpp"
 
 #include <gtest/gtest.h>
@@ -133,6 +134,7 @@ TEST(step, writes_the_bytes_that_separate_passes_write) {
   in_types(u8_per_head{});
   in_types(q8_0{});
   in_types(posenc::q4_0{});
+  in_types(posenc::q5_1{});
   in_types(posenc::int4_per_head{});
   in_types(posenc::e4m3::of_scale(0.02f));
   setting s;

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
+#include "posenc/cache/detail/ggml_blocks.hpp"
 #include "posenc/cache/detail/group_extremes.hpp"
 #include "posenc/core/detail/compiler.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/format.hpp"
 #include "posenc/heads/heads_view.hpp"
@@ -34,10 +34,8 @@ struct q8_0 {
   static constexpr std::size_t group = 32;                      ///< dims with one scale
 
   /// The bytes of a head. Throws unless head_dim is a multiple of 32.
-  std::size_t bytes(std::size_t head_dim) const {
-    detail::require(head_dim % group == 0, "q8_0: head_dim must be a multiple of 32, got ",
-                    head_dim);
-    return head_dim / group * (group + 2);
+  constexpr std::size_t bytes(std::size_t head_dim) const {
+    return detail::bytes_in_blocks("q8_0", head_dim, group + 2);
   }
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
@@ -46,11 +44,8 @@ struct q8_0 {
   }
   /// Writes some heads.
   void encode_some(detail::heads_to_encode& heads) const noexcept {
-    auto const of_head = heads.head_dim / group;
-    if (heads.stride == static_cast<std::ptrdiff_t>(heads.head_dim) &&
-        heads.to_stride == static_cast<std::ptrdiff_t>(of_head * (group + 2)))
-      return encode_groups(heads.numbers, of_head * heads.count, heads.to);
-    for (; heads.count != 0; heads.next()) encode_groups(heads.numbers, of_head, heads.to);
+    detail::encode_in_blocks(heads, group + 2,
+                             [this](auto... blocks) { encode_groups(blocks...); });
   }
   /// Reads a head.
   void decode(std::byte const* from, std::span<float> head) const noexcept {

@@ -87,6 +87,20 @@ POSENC_ALWAYS_INLINE constexpr U32 where_below(U32 const& a, std::type_identity_
     return bits_as<std::uint32_t>(chosen(i32(a) < i32(b), i32(yes), i32(no)));
   }
 }
+/// Bits of floats to integers that have the order of floats, with NaN beyond infinity; and back.
+template <class I32>
+POSENC_ALWAYS_INLINE constexpr I32 ordered(I32 const& bits) noexcept {
+  return bits ^ ((bits >> 31) & I32(0x7fff'ffff));
+}
+/// 1 where x >= bound, else 0.
+template <class I32>
+POSENC_ALWAYS_INLINE constexpr I32 not_below(I32 const& x, std::int32_t bound) noexcept {
+  if constexpr (std::is_arithmetic_v<I32>) {
+    return x < bound ? 0 : 1;
+  } else {
+    return chosen(x < I32(bound), I32(0), I32(1));
+  }
+}
 /// Within [least, most].
 template <class Code>
 POSENC_ALWAYS_INLINE constexpr auto limited(Code const& code, std::int32_t least,

@@ -74,6 +74,52 @@ POSENC_ALWAYS_INLINE inline Number read_nibbles(auto const& bytes, bool are_high
   }
 }
 
+/// (code - zero) factor, of codes of 5 bits. The lowest bits of `fifths` are the fifth bits of the
+/// codes, that of lane 0 first.
+template <class Lanes, class Number = typename Lanes::number>
+POSENC_ALWAYS_INLINE inline Number read_with_fifths(auto const& bytes, bool are_high,
+                                                    std::uint32_t fifths, float zero,
+                                                    Number const& factor) noexcept {
+  using bits = typename code_bits<Number>::bits;
+  bits const nibbles = are_high ? bits(bytes >> 4) : bits(bytes & bits(15u));
+  if constexpr (!several_lanes<Lanes>) {
+    return (float_of(nibbles | (fifths & 1u) << 4) - Number(zero)) * factor;
+  } else if constexpr (requires { with_fifths(nibbles.data, fifths); }) {
+    return (float_of(bits(with_fifths(nibbles.data, fifths))) - Number(zero)) * factor;
+  } else {
+    static constexpr auto lane = [] {
+      std::array<std::uint32_t, Lanes::size> each{};
+      for (std::size_t i = 0; i < each.size(); ++i) each[i] = 1u << i;
+      return each;
+    }();
+    bits const own = bits(fifths) & bits::load_unaligned(lane.data()),
+               codes = nibbles | where_below(bits(0u), own, bits(16u), bits(0u));
+    return (float_of(codes) - Number(zero)) * factor;
+  }
+}
+
+/// The numbers of a table of 16, of the low or the high 4 bits of each byte.
+template <class Lanes, class Number = typename Lanes::number>
+POSENC_ALWAYS_INLINE inline Number read_by_table(auto const& bytes, bool are_high,
+                                                 std::array<float, 16> const& table) noexcept {
+  using bits = typename code_bits<Number>::bits;
+  bits const nibbles = are_high ? bits(bytes >> 4) : bits(bytes & bits(15u));
+  if constexpr (!several_lanes<Lanes>) {
+    return table[nibbles];
+  } else if constexpr (requires(Number x) { look_up(nibbles.data, x.data); }) {
+    return look_up(nibbles.data, Number::load_unaligned(table.data()).data);
+  } else if constexpr (requires(Number x) { look_up(nibbles.data, x.data, x.data); }) {
+    return look_up(nibbles.data, Number::load_unaligned(table.data()).data,
+                   Number::load_unaligned(table.data() + 8).data);
+  } else {
+    std::array<std::uint32_t, Lanes::size> each;
+    std::array<float, Lanes::size> numbers;
+    nibbles.store_unaligned(each.data());
+    for (std::size_t i = 0; i < each.size(); ++i) numbers[i] = table[each[i]];
+    return Number::load_unaligned(numbers.data());
+  }
+}
+
 }}}  // namespace posenc::detail
 
 POSENC_QUIET_END

@@ -417,10 +417,31 @@ inline void load_byte_pairs(void const* from, __m128i& x) noexcept {
   x = _mm_or_si128(bytes, _mm_slli_epi64(bytes, 28));
 }
 
-// The numbers of a table of 16 at the low 4 bits of each index.
+// Codes of 4 bits to codes of 5: lane i gets bit i of `fifths`.
+#if defined(__AVX512F__)
+inline __m512i with_fifths(__m512i low, std::uint32_t fifths) noexcept {
+  return _mm512_mask_or_epi32(low, static_cast<__mmask16>(fifths), low, _mm512_set1_epi32(16));
+}
+#endif
+#if defined(__AVX2__)
+inline __m256i with_fifths(__m256i low, std::uint32_t fifths) noexcept {
+  auto const moved = _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(fifths << 4)),
+                                       _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  return _mm256_or_si256(low, _mm256_and_si256(moved, _mm256_set1_epi32(16)));
+}
+#endif
+
+// The numbers of a table of 16, which may be in two registers, at the low 4 bits of each index.
 #if defined(__AVX512F__)
 inline __m512 look_up(__m512i index, __m512 table) noexcept {
   return _mm512_permutexvar_ps(index, table);
+}
+#endif
+#if defined(__AVX2__)
+inline __m256 look_up(__m256i index, __m256 first, __m256 second) noexcept {
+  return _mm256_blendv_ps(_mm256_permutevar8x32_ps(first, index),
+                          _mm256_permutevar8x32_ps(second, index),
+                          _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
 }
 #endif
 

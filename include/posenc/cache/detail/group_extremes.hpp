@@ -167,9 +167,6 @@ struct group_ranges {
   std::size_t step;
 
   POSENC_ALWAYS_INLINE explicit group_ranges(number_groups const& groups) noexcept {
-    auto const ordered = []<class Bits>(Bits const& bits) POSENC_INLINED {
-      return Bits(bits ^ ((bits >> 31) & Bits(0x7fff'ffff)));
-    };
     auto const both = [&]<class Bits>(Bits const& bits) POSENC_INLINED {
       auto const place = ordered(bits);
       return std::array{place, Bits(~place)};  // ~ turns the order round
