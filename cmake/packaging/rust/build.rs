@@ -44,7 +44,7 @@ fn main() {
     let target = env::var("TARGET").unwrap();
     // Without a linker's trick that other systems lack: one file for each set, and one that chooses.
     let sets: &[&str] = if target.starts_with("x86_64") && !target.contains("msvc") {
-        &["v3", "v4"]
+        &["v3", "v4", "v4_vnni"]
     } else {
         &[]
     };
@@ -59,10 +59,14 @@ fn main() {
         let mut command = Command::new(&cxx);
         command.args(["-std=c++20", level, "-ffp-contract=off", "-fPIC", "-c"]);
         match set {
-            Some(set) => command.args([
-                format!("-march=x86-64-{set}"),
-                format!("-DPOSENC_SET={set}"),
-            ]),
+            Some(set) => {
+                let (level, more) = set.split_once('_').unwrap_or((set, ""));
+                command.arg(format!("-march=x86-64-{level}"));
+                if !more.is_empty() {
+                    command.arg(format!("-mavx512{more}"));
+                }
+                command.arg(format!("-DPOSENC_SET={set}"))
+            }
             None if sets.is_empty() => &mut command,
             None => command.arg(format!("-DPOSENC_SETS={}", sets.join(","))),
         };

@@ -96,6 +96,10 @@ pub fn instruction_set() -> Result<String> {
     }
     Ok(text(name))
 }
+/// Whether the set has the products that `dot_products` asks for; if not, such calls are exact.
+pub fn has_dot_products() -> bool {
+    unsafe { sys::posenc1_has_dot_products() != 0 }
+}
 /// As in "0.1.0".
 pub fn version() -> String {
     text(unsafe { sys::posenc1_version() })

@@ -152,6 +152,13 @@ record!(posenc1_layer {
     depends_on_length: c_int,
     both_ways: posenc1_both_ways,
     key_bias_is_separable: c_int,
+    temperature_scale: f64,
+    temperature_length: f64,
+    temperature_offset: f64,
+    alibi_heads: usize,
+    alibi_max_bias: f64,
+    alibi_factor: f64,
+    learned_bias: c_int,
 });
 record!(posenc1_heads {
     data: *mut c_void,
@@ -273,6 +280,13 @@ extern "C" {
     pub fn posenc1_error() -> *const c_char;
     pub fn posenc1_version() -> *const c_char;
     pub fn posenc1_instruction_set() -> *const c_char;
+    pub fn posenc1_has_dot_products() -> c_int;
+    pub fn posenc1_alibi_slopes(
+        heads: usize,
+        max_bias: f64,
+        factor: f64,
+        slopes: *mut f64,
+    ) -> posenc1_status;
     pub fn posenc1_frequencies_of_base(
         rotary_dim: usize,
         base: f64,

@@ -166,7 +166,7 @@ POSENC_ALWAYS_INLINE inline auto code_of(Number const& x) noexcept {
 ///     d = m / -zero;   code = x (1 / d) + zero + 0.5
 template <class Block>
 void write_from_extreme(float const* x, std::size_t count, std::byte* to) noexcept {
-  constexpr auto zero = static_cast<float>((Block::greatest + 1) / 2);
+  constexpr auto zero = static_cast<float>(Block::greatest + 1) / 2;
   while (count != 0) {
     auto const some = std::min(count, number_groups::most);
     block_extremes const m({x, block_dims, block_dims, some});
