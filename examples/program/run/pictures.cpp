@@ -1,7 +1,12 @@
 // Pictures of a run: where heads look, as maps and against distance, and what changes cost.
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "program/run/report.hpp"
@@ -166,9 +171,80 @@ std::string bars(run_report const& report) {
   return out.page(left + width + 80, y + 16);
 }
 
+// The number behind the prefix of a change's name.
+std::optional<double> number_behind(std::string const& name, std::string const& prefix) {
+  std::size_t number = 0;
+  if (!name.starts_with(prefix)) return {};
+  auto const* const first = name.data() + prefix.size();
+  if (std::from_chars(first, name.data() + name.size(), number).ec != std::errc()) return {};
+  return static_cast<double>(number);
+}
+
+// Means over layers and heads, relative to the largest.
+std::vector<double> mean_norms(measurement const& of, std::vector<double> pair_norms::*which) {
+  std::vector<double> sums;
+  for (auto const& layer : of.layers) {
+    if (!layer.norms) continue;
+    auto const pairs = layer.norms->pairs;
+    sums.resize(std::max(sums.size(), pairs));
+    auto const& numbers = (*layer.norms).*which;
+    for (std::size_t i = 0; i < numbers.size(); ++i) sums[i % pairs] += numbers[i];
+  }
+  auto const most = sums.empty() ? 0 : *std::ranges::max_element(sums);
+  for (auto& sum : sums) sum = most > 0 ? sum / most : 0;
+  return sums;
+}
+
+// What the fastest pairs alone cost, what some pairs cost that stop alone, and the norms of pairs:
+// from the first to the last that has three quarters of the largest is the band of high norms.
+std::string curves_by_pair(run_report const& report) {
+  auto const own = report.own.of_text.mean().mean;
+  charts::chart fastest{.title = "The fastest pairs alone rotate",
+                        .x = {"pairs that rotate", false},
+                        .y = {"cost, nats per token", false}},
+      stopped{.title = "Some pairs alone stop",
+              .x = {"first pair that stops", false},
+              .y = {"cost, nats per token", false}},
+      norms{.title = "Norms by pair",
+            .x = {"pair, 0 the fastest", false},
+            .y = {"mean norm, of the largest", false}};
+  for (auto* c : {&fastest, &stopped}) c->curves.push_back({.name = "cost"});
+  for (auto const& each : report.costs) {
+    auto const add = [&](charts::chart& c, double x) {
+      c.curves.front().x.push_back(x);
+      c.curves.front().y.push_back(each.of.mean().mean - own);
+    };
+    if (auto const pairs = number_behind(each.name, "p_rope_")) add(fastest, *pairs);
+    if (auto const pair = number_behind(each.name, "without_pairs_")) add(stopped, *pair);
+  }
+  auto const queries = mean_norms(report.own, &pair_norms::q),
+             keys = mean_norms(report.own, &pair_norms::k);
+  auto const is_high = [&](std::size_t i) { return std::max(queries[i], keys[i]) >= 0.75; };
+  std::size_t first = 0, last = keys.size();
+  while (first < last && !is_high(first)) ++first;
+  while (last > first && !is_high(last - 1)) --last;
+  for (auto const& [name, all] : {std::pair("queries", &queries), std::pair("keys", &keys)})
+    norms.curves.push_back(
+        {.name = name, .x = charts::steps(0, static_cast<double>(all->size()) - 1), .y = *all});
+  for (auto* c : {&stopped, &norms}) {
+    c->marks = {{static_cast<double>(first), "band"}};
+    if (first + 1 < last) c->marks.push_back({static_cast<double>(last) - 1, "to here"});
+  }
+  auto const pairs = static_cast<double>(keys.size());
+  fastest.marks = {{static_cast<double>(last), "whole band"}, {0.75 * pairs, "p = 0.75"}};
+  return charts::svg({fastest, stopped, norms},
+                     {.title = report.title,
+                      .subtitle = "costs over the model's " + short_number(own) +
+                                  " nats per token; band: norms of 0.75 of the largest or more",
+                      .charts_per_row = 3,
+                      .chart_width = chart_width,
+                      .chart_height = 240});
+}
+
 }  // namespace
 
 std::string to_svg(run_report const& report) {
+  if (report.costs.size() > 1 && report.is_sweep) return curves_by_pair(report);
   if (report.costs.size() > 1) return bars(report);
   constexpr std::size_t most = 12;
   auto const layers = report.own.layers.size();
@@ -176,8 +252,7 @@ std::string to_svg(run_report const& report) {
   for (std::size_t i = 0; i < std::min(most, layers); ++i)
     all.push_back(chart_of(report.own, layers <= most ? i : i * layers / most, report.tokens));
   charts::svg_page page{.title = report.title,
-                        .subtitle = "heads, the mean of " +
-                                    std::to_string(report.tokens) +
+                        .subtitle = "heads, the mean of " + std::to_string(report.tokens) +
                                     " tokens; below, attention against distance",
                         .charts_per_row = 3,
                         .chart_width = chart_width,

@@ -139,6 +139,7 @@ void run(options const& o) {
                              [](cost const& c) { return c.of.mean().mean; });
   report.shows_heads = runs.empty();
   report.explains_costs = !o.sweep && !o.facts;
+  report.is_sweep = o.sweep;
 
   if (o.outputs.json) {
     auto found = facts_of(report.own, ids);
