@@ -5,8 +5,8 @@
 //
 // Several sets in one program, which picks the best that its CPU has: compile the file once for
 // each set with the set's flags, and once without, for the functions of posenc.h and the set base.
-// On x86-64 the sets are v3, v4, v4_vnni, which needs v4, and v4_bf16, which needs both; on 64-bit
-// ARM with Linux, bf16.
+// On x86-64 the sets are v3, v4, v4_vnni and v4_bf16, each beside those before it; on 64-bit ARM
+// with Linux, bf16.
 //
 //     CXX="c++ -std=c++20 -O3 -ffp-contract=off -c posenc_kernels.cpp"
 //     $CXX -DPOSENC_SETS=v3,v4 -o posenc.o
@@ -23,15 +23,17 @@
 #define POSENC_BIT_OF_base 1
 #define POSENC_BIT_OF_v3 2
 #define POSENC_BIT_OF_v4 4
-#define POSENC_BIT_OF_v4_bf16 8
-#define POSENC_BIT_OF_bf16 16
-#define POSENC_BIT_OF_v4_vnni 32
-#define POSENC_BITS_OF(...) POSENC_BITS_EXPANDED(__VA_ARGS__, base, base, base, base, )
-#define POSENC_BITS_EXPANDED(a, b, c, d, ...) \
-  (POSENC_BIT_OF_##a | POSENC_BIT_OF_##b | POSENC_BIT_OF_##c | POSENC_BIT_OF_##d)
-#define POSENC_ARE_SETS(...) POSENC_ARE_SETS_EXPANDED(__VA_ARGS__, base, base, base, base, )
-#define POSENC_ARE_SETS_EXPANDED(a, b, c, d, ...) \
-  (POSENC_BIT_OF_##a && POSENC_BIT_OF_##b && POSENC_BIT_OF_##c && POSENC_BIT_OF_##d)
+#define POSENC_BIT_OF_v4_vnni 8
+#define POSENC_BIT_OF_v4_bf16 16
+#define POSENC_BIT_OF_bf16 32
+#define POSENC_BITS_OF(...) POSENC_BITS_EXPANDED(__VA_ARGS__, base, base, base, base, base, )
+#define POSENC_BITS_EXPANDED(a, b, c, d, e, ...)                                   \
+  (POSENC_BIT_OF_##a | POSENC_BIT_OF_##b | POSENC_BIT_OF_##c | POSENC_BIT_OF_##d | \
+   POSENC_BIT_OF_##e)
+#define POSENC_ARE_SETS(...) POSENC_ARE_SETS_EXPANDED(__VA_ARGS__, base, base, base, base, base, )
+#define POSENC_ARE_SETS_EXPANDED(a, b, c, d, e, ...)                                   \
+  (POSENC_BIT_OF_##a && POSENC_BIT_OF_##b && POSENC_BIT_OF_##c && POSENC_BIT_OF_##d && \
+   POSENC_BIT_OF_##e)
 
 #if defined(POSENC_SET)
 #if !POSENC_ARE_SETS(POSENC_SET)
@@ -54,10 +56,10 @@
     !(defined(__AVX512BW__) && defined(__AVX512VL__))
 #error POSENC_SET=v4 needs -march=x86-64-v4
 #endif
-#if POSENC_IS(v4_vnni) && !defined(__AVX512VNNI__)
+#if (POSENC_IS(v4_vnni) || POSENC_IS(v4_bf16)) && !defined(__AVX512VNNI__)
 #error POSENC_SET=v4_vnni needs -march=x86-64-v4 -mavx512vnni
 #endif
-#if POSENC_IS(v4_bf16) && !(defined(__AVX512BF16__) && defined(__AVX512VNNI__))
+#if POSENC_IS(v4_bf16) && !defined(__AVX512BF16__)
 #error POSENC_SET=v4_bf16 needs -march=x86-64-v4 -mavx512vnni -mavx512bf16
 #endif
 #if POSENC_IS(v3) && defined(__AVX512F__)

@@ -8,7 +8,7 @@ function(make_one_file)
   execute_process(COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${SOURCE}" "-DFOLDER=${ROOM}/posenc" -P "${SOURCE}/cmake/single_files.cmake" COMMAND_ERROR_IS_FATAL ANY)
   foreach(wrong "SET=v5|POSENC_SET must be base, v3, v4, v4_vnni, v4_bf16 or bf16" "SET=v4|POSENC_SET=v4 needs -march=x86-64-v4"
       "SET=bf16|POSENC_SET=bf16 needs" "SETS=v3,v5|POSENC_SETS must be among base, v3, v4, v4_vnni, v4_bf16 and bf16"
-      "SETS=v4_bf16|POSENC_SETS must have v4_vnni, where it has v4_bf16" "SETS=v3 -DPOSENC_SET=base|POSENC_SETS is for the file without POSENC_SET")
+      "SETS=v4_vnni|POSENC_SETS must have v4, where it has v4_vnni" "SETS=v4_bf16|POSENC_SETS must have v4_vnni, where it has v4_bf16" "SETS=v3 -DPOSENC_SET=base|POSENC_SETS is for the file without POSENC_SET")
     string(REGEX MATCH "^(.*)[|](.*)$" wrong "${wrong}")
     set(sentence "${CMAKE_MATCH_2}")
     string(REPLACE " " ";" definitions "-DPOSENC_${CMAKE_MATCH_1}")
