@@ -293,11 +293,11 @@ class Caches(unittest.TestCase):
         k, v = k.clip(-2.5, 2.5), v.clip(-2.5, 2.5)  # as far as the scales of tensors reach
         weight = random.standard_normal(128)
         # Half a step of codes of at most 4: of E4M3 relative, of DeepSeek V4 E4M3 and bfloat16; a
-        # whole one opposite the extreme of q4_0, and of int4 where 8 steps are stored as 7.
+        # whole one opposite the extreme of q4_0 and q5_0, and of int4 where 8 steps are stored as 7.
         bounds = {"f32": 1e-5, "f16": 2e-3, "bf16": 2e-2, "u8_per_head": 0.02, "q8_0": 0.02, "q8_0_avx2": 0.02,
                   "int8_per_head": 0.02, "int8_per_head_truncated": 0.04, "int8_static": 0.02, "e4m3": 0.3,
                   "e4m3_truncated": 0.6, "deepseek_v4": 0.3, "deepseek_v4_cpu": 0.3, "q4_0": 0.51, "int4_per_head": 0.5,
-                  "int4_static": 0.51}
+                  "int4_static": 0.51, "q4_1": 0.3, "q5_0": 0.26, "q5_1": 0.15, "iq4_nl": 0.6}
         self.assertEqual(set(bounds), set(posenc._FORMATS))
         normed = q / numpy.sqrt((q.astype(numpy.float64) ** 2).mean(axis=-1, keepdims=True) + 1e-6) * weight
         for format, bound in bounds.items():
@@ -339,6 +339,7 @@ class Caches(unittest.TestCase):
         self.assertEqual(posenc.format_bytes("q8_0", 128), (136, 0))
         self.assertEqual(posenc.format_bytes("deepseek_v4", 512), (576, 8))
         self.assertEqual(posenc.format_bytes("q4_0", 128), (72, 0))
+        self.assertEqual(posenc.format_bytes("q5_1", 128), (96, 0))
         self.assertEqual(posenc.format_bytes("int4_per_head", 128), (64, 4))
         self.assertEqual(posenc.format_bytes("int4_static", 128), (64, 0))
 

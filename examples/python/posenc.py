@@ -66,7 +66,8 @@ _LAYOUTS = {"halves": 1, "interleaved": 2}
 _TYPES = {None: None, "f32": 1, "f64": 2, "f16": 3, "bf16": 4}
 _FORMATS = {"f32": 1, "f16": 3, "bf16": 4, "u8_per_head": 5, "q8_0": 6, "q8_0_avx2": 7, "int8_per_head": 8,
             "int8_per_head_truncated": 9, "int8_static": 10, "e4m3": 11, "e4m3_truncated": 12, "deepseek_v4": 13,
-            "deepseek_v4_cpu": 14, "q4_0": 15, "int4_per_head": 16, "int4_static": 17}
+            "deepseek_v4_cpu": 14, "q4_0": 15, "int4_per_head": 16, "int4_static": 17, "q4_1": 18,
+            "q5_0": 19, "q5_1": 20, "iq4_nl": 21}
 _TYPE_OF = {numpy.dtype(numpy.float32): 1, numpy.dtype(numpy.float64): 2, numpy.dtype(numpy.float16): 3}
 _UINT16, _INT64 = numpy.dtype(numpy.uint16), numpy.dtype(numpy.int64)
 _REALS = {1: numpy.dtype(numpy.float32), 2: numpy.dtype(numpy.float64)}
@@ -806,7 +807,7 @@ class Cache:
 
     format: f32, f16, bf16, u8_per_head, q8_0, q8_0_avx2, int8_per_head, int8_per_head_truncated,
     int8_static, e4m3, e4m3_truncated, deepseek_v4, deepseek_v4_cpu, q4_0, int4_per_head,
-    int4_static. scale: what codes are multiplied by, of int8_static and int4_static, which need one,
+    int4_static, q4_1, q5_0, q5_1, iq4_nl. scale: what codes are multiplied by, of int8_static and int4_static, which need one,
     and of e4m3 (0: 1). inverse: what numbers are multiplied by, of e4m3 (0: 1 / scale)."""
 
     def __init__(self, format, pages, page_tokens, heads, head_dim, *, scale=0.0, inverse=0.0, memory=None):

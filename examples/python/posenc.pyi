@@ -37,7 +37,7 @@ _Layout = Literal["halves", "interleaved"]
 _Type = Literal["f32", "f64", "f16", "bf16"]
 _Format = Literal["f32", "f16", "bf16", "u8_per_head", "q8_0", "q8_0_avx2", "int8_per_head", "int8_per_head_truncated",
                   "int8_static", "e4m3", "e4m3_truncated", "deepseek_v4", "deepseek_v4_cpu", "q4_0", "int4_per_head",
-                  "int4_static"]
+                  "int4_static", "q4_1", "q5_0", "q5_1", "iq4_nl"]
 _Rule = Literal["linear", "ntk", "dynamic_ntk", "mixed_ntk", "ntk_by_parts", "yarn_by_rotations", "yarn", "llama3",
                 "longrope", "divided_by_factors", "truncated", "p_rope", "resonance", "raised_cosine_clip",
                 "fope_floor", "geometric", "geometric_inclusive", "proportional", "part_ntk", "pixel", "axial"]

@@ -254,7 +254,11 @@ typedef enum posenc1_format {
   POSENC1_DEEPSEEK_V4_CPU = 14,        /**< as the writers for CPUs do */
   POSENC1_Q4_0 = 15,                   /**< ggml's of 4 bits */
   POSENC1_INT4_PER_HEAD = 16,          /**< vLLM's of 4 bits */
-  POSENC1_INT4_STATIC = 17             /**< ONNX Runtime's of 4 bits, one scale per tensor */
+  POSENC1_INT4_STATIC = 17,            /**< ONNX Runtime's of 4 bits, one scale per tensor */
+  POSENC1_Q4_1 = 18,                   /**< ggml's of 4 bits, from the least number on */
+  POSENC1_Q5_0 = 19,                   /**< ggml's of 5 bits */
+  POSENC1_Q5_1 = 20,                   /**< ggml's of 5 bits, from the least number on */
+  POSENC1_IQ4_NL = 21                  /**< ggml's of 4 bits, of a table */
 } posenc1_format;
 
 /** The bytes of one head, and those of its scales if the format has them elsewhere, else 0. An

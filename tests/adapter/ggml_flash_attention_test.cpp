@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <ostream>
 #include <span>
 #include <stdexcept>
@@ -20,7 +21,11 @@
 #include "numbers.hpp"
 #include "oracle/ggml_flash_attention.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/encoding/scheme.hpp"
@@ -53,12 +58,36 @@ params in_worker(std::size_t i, std::size_t workers, std::span<std::byte> memory
   return {{static_cast<int>(i), static_cast<int>(workers), memory.size(), memory.data()}};
 }
 
-enum type { f32 = 0, f16 = 1, q4 = 2, q8 = 8, bf16 = 30 };
+enum type {
+  f32 = 0,
+  f16 = 1,
+  q4 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
+  q8 = 8,
+  iq4_nl = 20,
+  bf16 = 30
+};
 struct block {
   std::size_t numbers, bytes;
 };
 block block_of(int type) {
-  return type == q8 ? block{32, 34} : type == q4 ? block{32, 18} : block{1, type == f32 ? 4u : 2u};
+  switch (type) {
+    case q4:
+    case iq4_nl:
+      return {32, 18};
+    case q4_1:
+      return {32, 20};
+    case q5_0:
+      return {32, 22};
+    case q5_1:
+      return {32, 24};
+    case q8:
+      return {32, 34};
+    default:
+      return {1, type == f32 ? 4u : 2u};
+  }
 }
 
 // Whether ggml's own lengths are computed within seconds; else shorter ones stand for them.
@@ -86,6 +115,10 @@ struct pool {
     if (type == bf16) p.store(numbers::random<bfloat16>(count));
     if (type == q8) p.encode(posenc::q8_0(), count);
     if (type == q4) p.encode(posenc::q4_0(), count);
+    if (type == q4_1) p.encode(posenc::q4_1(), count);
+    if (type == q5_0) p.encode(posenc::q5_0(), count);
+    if (type == q5_1) p.encode(posenc::q5_1(), count);
+    if (type == iq4_nl) p.encode(posenc::iq4_nl(), count);
     return p;
   }
 
@@ -101,9 +134,11 @@ struct pool {
 pool const& pool_of(int type) {
   constexpr std::size_t few = is_fast ? 3'500'000 : 2'000'000,
                         many = is_fast ? 9'300'000 : 3'200'000;
-  static pool const all[]{pool::of(f32, few), pool::of(f16, many), pool::of(q8, many),
-                          pool::of(bf16, few), pool::of(q4, many)};
-  return all[type == f32 ? 0 : type == f16 ? 1 : type == q8 ? 2 : type == bf16 ? 3 : 4];
+  static std::map<int, pool> all;
+  auto const at = all.try_emplace(type).first;
+  if (at->second.bytes.empty())
+    at->second = pool::of(type, type == f16 || type == q8 || type == q4 ? many : few);
+  return at->second;
 }
 
 // Biases of [-1, 1], and runs of -infinity, some longer than a row.
@@ -341,7 +376,7 @@ void for_ggmls_cases(auto const& act) {
               for (auto const kv : keys_of_cases) {
                 if (nr2 != 1 && kv != keys_of_cases[1]) continue;
                 for (auto const nb : queries_of_cases) {
-                  for (auto const type : {f32, f16, bf16, q8, q4}) {
+                  for (auto const type : {f32, f16, bf16, q8, q4, q4_1, q5_0, q5_1, iq4_nl}) {
                     if (type != f16 && hsk != 64 && hsk != 72) continue;
                     sizes x{hsk,
                             hsv,
@@ -380,7 +415,7 @@ TEST(ggml_flash_attention, is_ggmls_formula_in_ggmls_cases) {
     cases += x.hsk == 128 ? 2 : 1;
     is_the_formula(x, 4, errors);
   });
-  EXPECT_EQ(cases, 3744);
+  EXPECT_EQ(cases, 5088);
   EXPECT_LE(errors.average(), 4e-7);
 }
 
@@ -457,8 +492,8 @@ TEST(ggml_flash_attention, may_have_more_queries_than_keys) {
 
 TEST(ggml_flash_attention, takes_keys_of_one_type_and_values_of_another) {
   row_errors errors;
-  for (int const keys : {f32, f16, bf16, q8, q4}) {
-    for (int const values : {f32, f16, bf16, q8, q4}) {
+  for (int const keys : {f32, f16, bf16, q8, q4, q5_1, iq4_nl}) {
+    for (int const values : {f32, f16, bf16, q8, q4, q5_0, q4_1}) {
       for (std::size_t const queries : {1u, 3u, 40u}) {
         sizes x{64, 64, 2, 2, 1, 600, queries, true, true, 0, 0, keys};
         x.type_of_values = values;
@@ -568,9 +603,11 @@ TEST(ggml_flash_attention, leaves_to_the_engine_what_it_cannot_do_and_says_why) 
         },
         why);
   };
-  must = "keys and values must be f32, f16, bf16, q8_0 or q4_0, with rows without gaps";
-  of_op("another type of keys", [](op& x) { x.k.t.type = 3; });
-  of_op("another type of values", [](op& x) { x.v.t.type = 3; });
+  must =
+      "keys and values must be f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0 or iq4_nl, with rows "
+      "without gaps";
+  of_op("another type of keys", [](op& x) { x.k.t.type = 39; });
+  of_op("another type of values", [](op& x) { x.v.t.type = 39; });
   of_op("rows with gaps", [](op& x) { x.k.t.nb[0] = 4; });
   of_op("no key", [](op& x) { x.k.t.ne[1] = x.v.t.ne[1] = 0; });
   of_op("no memory of values", [](op& x) { x.v.t.data = nullptr; });

@@ -115,7 +115,7 @@ class ggml_op {
 };
 
 // As far apart as ggml's own tests let backends be: a normalised square error of 5e-4. ggml sums
-// halves in half, and multiplies keys of q8_0 and q4_0 with queries of q8_0.
+// halves in half, and multiplies keys in blocks with queries of q8_0.
 void is_that_of_ggml(op_case const& c) {
   ggml_op op(c);
   auto const expected = op.by_ggml(), actual = op.by_posenc();
@@ -129,8 +129,9 @@ void is_that_of_ggml(op_case const& c) {
                              << " queries, bias " << c.max_bias << ", cap " << c.logit_softcap;
 }
 
-constexpr ggml_type types[]{GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0,
-                            GGML_TYPE_Q4_0};
+constexpr ggml_type types[]{GGML_TYPE_F32,  GGML_TYPE_F16,  GGML_TYPE_BF16,
+                            GGML_TYPE_Q8_0, GGML_TYPE_Q4_0, GGML_TYPE_Q4_1,
+                            GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_IQ4_NL};
 
 TEST(ggml_flash_attention, is_that_of_ggml) {
   for (auto const type : types)

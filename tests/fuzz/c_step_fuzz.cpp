@@ -127,7 +127,7 @@ posenc1_heads cache(FuzzedDataProvider& in, arena& memory, shape const& s, posen
 }
 
 posenc1_format any_format(FuzzedDataProvider& in) {
-  auto const n = few(in, 1, 16);
+  auto const n = few(in, 1, 20);
   return static_cast<posenc1_format>(n == 1 ? 1 : n + 1);
 }
 std::size_t any_dim(FuzzedDataProvider& in, posenc1_format a, posenc1_format b) {
@@ -135,7 +135,8 @@ std::size_t any_dim(FuzzedDataProvider& in, posenc1_format a, posenc1_format b) 
     return a == x || a == y || b == x || b == y;
   };
   if (is(POSENC1_DEEPSEEK_V4, POSENC1_DEEPSEEK_V4_CPU)) return 64 * few(in, 2, 3);
-  if (is(POSENC1_Q8_0, POSENC1_Q8_0_AVX2) || is(POSENC1_Q4_0, POSENC1_Q4_0))
+  if (is(POSENC1_Q8_0, POSENC1_Q8_0_AVX2) || is(POSENC1_Q4_0, POSENC1_Q4_1) ||
+      is(POSENC1_Q5_0, POSENC1_Q5_1) || is(POSENC1_IQ4_NL, POSENC1_IQ4_NL))
     return 32 * few(in, 1, 3);
   if (is(POSENC1_INT4_PER_HEAD, POSENC1_INT4_STATIC)) return 2 * few(in, 1, 35);
   return few(in, 1, 70);

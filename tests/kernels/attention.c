@@ -51,7 +51,7 @@ static void test_refusals(void) {
   MUST_REFUSE_WITH(a.queries.format = POSENC1_F64, "doubles alone or not at all");
   MUST_REFUSE_WITH(a.outputs.format = POSENC1_F64, "doubles alone or not at all");
   MUST_REFUSE_WITH(a.queries.format = POSENC1_Q8_0, "must be ones of numbers, got 6 and 1");
-  MUST_REFUSE_WITH(a.keys.format = (posenc1_format)18, "must be ones of the header, got 18 and 1");
+  MUST_REFUSE_WITH(a.keys.format = (posenc1_format)22, "must be ones of the header, got 22 and 1");
   MUST_REFUSE_WITH(a.values.data = NULL, "data of values must not be null");
   MUST_REFUSE_WITH(a.queries.slots = slots, "must have no slots");
   MUST_REFUSE_WITH(a.outputs.slots = slots, "must have no slots");
@@ -102,7 +102,7 @@ static void test_refusals(void) {
 /* ---- Encoded keys and values: against what posenc1_rotate decodes. Tokens are attended to
  * that have both slots. */
 
-enum { FORMATS = 18, CACHED = 150, CACHE_PAGES = 12, CACHE_PAGE = 16, MOST_DIM = 128 };
+enum { FORMATS = 22, CACHED = 150, CACHE_PAGES = 12, CACHE_PAGE = 16, MOST_DIM = 128 };
 /* Beside the formats: numbers that lie one behind the other. */
 enum { VIEW = FORMATS };
 enum { CACHE_HEADS = CACHE_PAGES * CACHE_PAGE * KV_HEADS, CACHE_ROOM = CACHE_HEADS * MOST_DIM * 4 };
@@ -117,8 +117,10 @@ struct cached {
 /* Tails of every register where the format has such heads. */
 static size_t dim_of_format(int format, size_t otherwise) {
   if (format == POSENC1_DEEPSEEK_V4 || format == POSENC1_DEEPSEEK_V4_CPU) return 128;
-  if (format == POSENC1_Q8_0 || format == POSENC1_Q8_0_AVX2 || format == POSENC1_Q4_0) return 96;
-  return format > POSENC1_Q4_0 ? otherwise / 2 * 2 : otherwise;
+  if (format == POSENC1_INT4_PER_HEAD || format == POSENC1_INT4_STATIC) return otherwise / 2 * 2;
+  int const has_blocks = format == POSENC1_Q8_0 || format == POSENC1_Q8_0_AVX2 ||
+                         (format >= POSENC1_Q4_0 && format <= POSENC1_IQ4_NL);
+  return has_blocks ? 96 : otherwise;
 }
 
 /* Strided: pages backwards, heads outside tokens, scales elsewhere, codes at an odd address. */

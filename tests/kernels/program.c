@@ -408,7 +408,7 @@ static void test_errors(struct context const* c) {
   MUST_REFUSE_WITH(x.first_dim = 11, "must lie within the head");
   MUST_REFUSE_WITH(x.from.token_stride = HEADS * DIM * 4 - 4, "must not overlap");
   MUST_REFUSE_WITH(x.from.head_stride = 6, "multiples of the 4 bytes");
-  MUST_REFUSE_WITH(x.from.format = (posenc1_format)18, "format must be one of the header, got 18");
+  MUST_REFUSE_WITH(x.from.format = (posenc1_format)22, "format must be one of the header, got 22");
   MUST_REFUSE_WITH(x.layout = (posenc1_layout)4, "POSENC1_UNROTATED, got 4");
   MUST_REFUSE_WITH(x.to_layout = POSENC1_UNROTATED, "to_layout must be 0 or, where heads rotate");
   MUST_REFUSE_WITH(x.to_layout = POSENC1_INTERLEAVED, "to_layout must be the layout of heads that");

@@ -3,7 +3,7 @@
 #include "numbers.h"
 
 enum { TOKENS = 6, HEADS = 3, DIM = 128, PAIRS = 24, PAGES = 3, PAGE = 4, SLOTS = PAGES * PAGE };
-enum { FORMATS = 18, HEAD_BYTES = DIM * 4, ROOM = SLOTS * HEADS * HEAD_BYTES };
+enum { FORMATS = 22, HEAD_BYTES = DIM * 4, ROOM = SLOTS * HEADS * HEAD_BYTES };
 
 static int64_t const slots[TOKENS] = {7, -1, 0, 3, 11, 8};
 static int64_t const positions[TOKENS] = {0, 3, 70, -5, 1000, 12};
@@ -37,6 +37,65 @@ static size_t put(unsigned char* to, void const* from, size_t size) {
   return size;
 }
 static unsigned char code_of(float x) { return (unsigned char)(int)x; }
+
+/* ggml's blocks of 32 beside q4_0, as its reference rounds. */
+static int const values_of_iq4_nl[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                       1,    13,   25,  38,  53,  69,  89,  113};
+static int has_least(int format) { return format == POSENC1_Q4_1 || format == POSENC1_Q5_1; }
+static int has_fifth(int format) { return format == POSENC1_Q5_0 || format == POSENC1_Q5_1; }
+static size_t codes_of_block(int format) {
+  return (size_t)(2 + (has_least(format) ? 2 : 0) + (has_fifth(format) ? 4 : 0));
+}
+static size_t plain_block(int format, float const* x, unsigned char* to) {
+  int const most = has_fifth(format) ? 31 : 15;
+  float extreme = 0, top = x[0], bottom = x[0];
+  for (size_t i = 0; i < 32; ++i) {
+    if (fabsf(x[i]) > fabsf(extreme)) extreme = x[i];
+    top = fmaxf(top, x[i]), bottom = fminf(bottom, x[i]);
+  }
+  float d = has_least(format)          ? (top - bottom) / (float)most
+            : format == POSENC1_IQ4_NL ? extreme / -127
+                                       : extreme / -16;
+  float const inverse = d == 0 ? 0 : 1 / d;
+  float volatile products = 0, squares = 0;
+  uint32_t fifths = 0;
+  unsigned char* const codes = to + codes_of_block(format);
+  memset(codes, 0, 16);
+  for (size_t i = 0; i < 32; ++i) {
+    float volatile const above = x[i] - (has_least(format) ? bottom : 0), product = above * inverse;
+    int code = (int)fminf(product + (has_least(format) ? 0.5f : 16.5f), (float)most);
+    if (format == POSENC1_IQ4_NL) {
+      code = 0;
+      for (int next = 1; next < 16; ++next)
+        if (fabsf((float)values_of_iq4_nl[next] - product) <=
+            fabsf((float)values_of_iq4_nl[code] - product))
+          code = next;
+      float const value = (float)values_of_iq4_nl[code];
+      float volatile const square = x[i] * x[i], weighted = square * value, of_x = weighted * x[i],
+                           of_value = weighted * value;
+      products += of_x, squares += of_value;
+    }
+    codes[i % 16] = (unsigned char)(codes[i % 16] | (code & 15) << i / 16 * 4);
+    fifths |= (uint32_t)code >> 4 << i;
+  }
+  if (format == POSENC1_IQ4_NL) d = squares == 0 ? 0 : products / squares;
+  set_number(to, POSENC1_F16, 0, d);
+  if (has_least(format)) set_number(to + 2, POSENC1_F16, 0, bottom);
+  if (has_fifth(format)) put(codes - 4, &fifths, 4);
+  return codes_of_block(format) + 16;
+}
+static double number_of_block(int format, unsigned char const* from, size_t i) {
+  unsigned char const* const codes = from + codes_of_block(format);
+  int code = codes[i % 16] >> i / 16 * 4 & 15;
+  if (has_fifth(format)) {
+    uint32_t fifths;
+    memcpy(&fifths, codes - 4, 4);
+    code |= (int)(fifths >> i & 1) << 4;
+  }
+  double const d = number_at(from, POSENC1_F16, 0);
+  if (has_least(format)) return code * d + number_at(from, POSENC1_F16, 1);
+  return (format == POSENC1_IQ4_NL ? values_of_iq4_nl[code] : code - 16) * d;
+}
 
 /* Returns the bytes of codes; *scales those of the scales behind. Rounds as engines do. */
 static size_t plain_encode(int format, float const* x, unsigned char* to, size_t* scales) {
@@ -142,6 +201,12 @@ static size_t plain_encode(int format, float const* x, unsigned char* to, size_t
           to[n] = (unsigned char)(to[n] | code << 4), ++n;
       }
       return n;
+    case POSENC1_Q4_1:
+    case POSENC1_Q5_0:
+    case POSENC1_Q5_1:
+    case POSENC1_IQ4_NL:
+      for (size_t g = 0; g < DIM; g += 32) n += plain_block(format, x + g, to + n);
+      return n;
     default:
       for (size_t i = 0; i < DIM; ++i) {
         set_number(to + n, (posenc1_format)format, 0, x[i]), n += sizes[format];
@@ -187,6 +252,11 @@ static double plain_decode(int format, unsigned char const* codes, unsigned char
     }
     case POSENC1_INT4_STATIC:
       return ((codes[dim / 2] >> dim % 2 * 4 & 15) - 8) * tensor_scale;
+    case POSENC1_Q4_1:
+    case POSENC1_Q5_0:
+    case POSENC1_Q5_1:
+    case POSENC1_IQ4_NL:
+      return number_of_block(format, codes + dim / 32 * (codes_of_block(format) + 16), dim % 32);
     default:
       return number_at(codes, (posenc1_format)format, dim);
   }
@@ -217,6 +287,14 @@ static double step_of(int format, double x, double most) {
       return most / 8 * 1.01;
     case POSENC1_INT4_PER_HEAD:
       return 2 * most / 15 * 1.01;
+    case POSENC1_Q4_1:
+      return 2 * most / 15 * 0.51 + most * 0x1p-10;
+    case POSENC1_Q5_0:
+      return most / 16 * 1.01;
+    case POSENC1_Q5_1:
+      return 2 * most / 31 * 0.51 + most * 0x1p-10;
+    case POSENC1_IQ4_NL: /* d is fitted, so the extreme may be off by more */
+      return most * 0.2;
     case POSENC1_INT4_STATIC:
       return fmax(tensor_scale * 0.51, fabs(x) - 7 * tensor_scale);
     default:

@@ -8,7 +8,11 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/rotation/hadamard.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -61,7 +65,11 @@ std::vector<named_format> const formats{named<posenc::numbers_of<posenc::half>>(
                                         named<posenc::q8_0>("q8_0"),
                                         named<posenc::u8_per_head>("u8"),
                                         named<posenc::int8_per_head>("int8"),
+                                        named<posenc::q5_1>("q5_1"),
+                                        named<posenc::q5_0>("q5_0"),
+                                        named<posenc::q4_1>("q4_1"),
                                         named<posenc::q4_0>("q4_0"),
+                                        named<posenc::iq4_nl>("iq4_nl"),
                                         named<posenc::int4_per_head>("int4")};
 
 named_format const& format_of(std::string const& name) {

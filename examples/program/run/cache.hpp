@@ -10,18 +10,36 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/heads/heads_view.hpp"
 
 namespace run {
 
-enum class stored { f32, f16, bf16, e4m3, u8_per_head, int8_per_head, q8_0, int4_per_head, q4_0 };
+enum class stored {
+  f32,
+  f16,
+  bf16,
+  e4m3,
+  u8_per_head,
+  int8_per_head,
+  q8_0,
+  q5_1,
+  q5_0,
+  int4_per_head,
+  q4_1,
+  q4_0,
+  iq4_nl
+};
 
 /// The names of the formats, in the order of the enumeration.
 inline constexpr std::string_view stored_names[]{
-    "f32",  "f16",           "bf16", "e4m3", "u8_per_head",
-    "int8_per_head", "q8_0", "int4_per_head", "q4_0"};
+    "f32",  "f16",  "bf16",          "e4m3", "u8_per_head", "int8_per_head", "q8_0",
+    "q5_1", "q5_0", "int4_per_head", "q4_1", "q4_0",        "iq4_nl"};
 
 /// Calls act(format) with posenc's format.
 template <class Act>
@@ -41,8 +59,16 @@ auto with_format(stored as, Act const& act) {
       return act(posenc::q8_0());
     case stored::int4_per_head:
       return act(posenc::int4_per_head());
+    case stored::q5_1:
+      return act(posenc::q5_1());
+    case stored::q5_0:
+      return act(posenc::q5_0());
+    case stored::q4_1:
+      return act(posenc::q4_1());
     case stored::q4_0:
       return act(posenc::q4_0());
+    case stored::iq4_nl:
+      return act(posenc::iq4_nl());
     default:
       return act(posenc::numbers_of<float>());
   }
@@ -101,8 +127,7 @@ class cache {
     bytes_.resize(first + heads.tokens() * token_bytes_);
     for (std::size_t t = 0; t < heads.tokens(); ++t)
       for (std::size_t h = 0; h < heads_; ++h)
-        format_.encode(heads(t, h),
-                       bytes_.data() + first + t * token_bytes_ + h * head_bytes);
+        format_.encode(heads(t, h), bytes_.data() + first + t * token_bytes_ + h * head_bytes);
   }
   cached_heads heads() const {
     return {format_, bytes_.data(), {.tokens = tokens(), .heads = heads_, .head_dim = dims_}};

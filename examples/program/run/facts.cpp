@@ -124,9 +124,9 @@ std::vector<change> sweep(decoder const& model) {
 std::vector<change> standard_changes(decoder const& model) {
   std::vector<change> all{without_rotation(), in_other_layout()};
   for (auto const factor : {50.0, 0.01}) all.push_back(base_times(factor));
-  for (auto&& each : {backwards(), rotated_twice(), keys_ahead(1), scaled("linear", 2),
-                      scaled("linear", 4), scaled("ntk", 4), scaled("yarn", 4),
-                      scaled("yarn-without-factor", 4)})
+  for (auto&& each :
+       {backwards(), rotated_twice(), keys_ahead(1), scaled("linear", 2), scaled("linear", 4),
+        scaled("ntk", 4), scaled("yarn", 4), scaled("yarn-without-factor", 4)})
     all.push_back(each);
   for (auto const& each : fastest(model)) all.push_back(each);
   using enum posenc::temperature_rule;
@@ -142,7 +142,8 @@ std::vector<change> standard_changes(decoder const& model) {
         with_temperature("critical", critical, 0, 0)})
     all.push_back(each);
   for (auto const as : {stored::f16, stored::bf16, stored::e4m3, stored::int8_per_head,
-                        stored::u8_per_head, stored::q8_0, stored::int4_per_head, stored::q4_0})
+                        stored::u8_per_head, stored::q8_0, stored::q5_1, stored::q5_0,
+                        stored::int4_per_head, stored::q4_1, stored::q4_0, stored::iq4_nl})
     all.push_back(stored_as(as));
   return all;
 }

@@ -2,13 +2,16 @@
 // writes: a Llama of 2 layers, whose weights are a formula. With a folder as argument the model
 // stays there, for the verb's own test. It is also what the tokenizer's ids are checked on, which
 // were worked out by hand. A second argument is a GGUF file with blocks of all types.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -45,7 +48,9 @@ std::vector<tensor> const& tensors() {
   static auto const all = [] {
     std::vector<tensor> result;
     auto const add = [&](std::string const& name, std::vector<std::size_t> const& shape,
-                         float scale, float plus) { result.push_back({name, shape, scale, plus}); };
+                         float scale, float plus) {
+      result.push_back({name, shape, scale, plus});
+    };
     add("model.embed_tokens.weight", {words, width}, 1, 0);
     for (std::size_t i = 0; i < layers; ++i) {
       auto const prefix = "model.layers." + std::to_string(i) + ".";
@@ -86,13 +91,13 @@ void write_model(std::filesystem::path const& folder) {
     vocab += std::string(", \"") + static_cast<char>('a' + i) + "\": " + std::to_string(3 + i);
   vocab += R"(, "ab": 29, "bc": 30, "▁ab": 31, "abc": 32)";
   small_model::write_text(folder / "tokenizer.json",
-             R"({"added_tokens": [{"id": 1, "content": "<s>", "special": true}],
+                          R"({"added_tokens": [{"id": 1, "content": "<s>", "special": true}],
  "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
   {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]}, "pre_tokenizer": null,
  "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}},
   {"Sequence": {"id": "A"}}]},
  "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "vocab": {)" +
-                 vocab + R"(}, "merges": ["a b", "b c", "▁ ab", "ab c"]}})");
+                              vocab + R"(}, "merges": ["a b", "b c", "▁ ab", "ab c"]}})");
 }
 
 // ---- The oracle
@@ -181,8 +186,7 @@ answer oracle(std::vector<std::uint32_t> const& ids, rules const& by) {
           w[s] = by.score(score / std::sqrt(dims), h, t, s);
           if (by.sees(t, s)) top = std::max(top, w[s]);
         }
-        for (std::size_t s = 0; s < n; ++s)
-          sum += w[s] = by.sees(t, s) ? std::exp(w[s] - top) : 0;
+        for (std::size_t s = 0; s < n; ++s) sum += w[s] = by.sees(t, s) ? std::exp(w[s] - top) : 0;
         for (std::size_t s = 0; s < n; ++s) {
           w[s] /= sum;
           for (std::size_t i = 0; i < dims; ++i) o[t][h * dims + i] += w[s] * v[s][kv * dims + i];
@@ -198,8 +202,7 @@ answer oracle(std::vector<std::uint32_t> const& ids, rules const& by) {
     auto gate = times(z, prefix + "mlp.gate_proj.weight", hidden);
     auto const up = times(z, prefix + "mlp.up_proj.weight", hidden);
     for (std::size_t t = 0; t < n; ++t)
-      for (std::size_t i = 0; i < hidden; ++i)
-        gate[t][i] *= up[t][i] / (1 + std::exp(-gate[t][i]));
+      for (std::size_t i = 0; i < hidden; ++i) gate[t][i] *= up[t][i] / (1 + std::exp(-gate[t][i]));
     add(times(gate, prefix + "mlp.down_proj.weight", width));
   }
   found.logits = times(normed(x, "model.norm.weight"), "lm_head.weight", words);
@@ -283,8 +286,7 @@ void check_pass(run::decoder const& model) {
       for (std::size_t d = 0; d < run::near_tokens; ++d)
         between += std::pow(at[d] / queries - mean, 2) * queries;
       for (std::size_t t = run::first_query; t < ids.size(); ++t)
-        for (std::size_t d = 0; d < run::near_tokens; ++d)
-          total += std::pow(w[t][t - d] - mean, 2);
+        for (std::size_t d = 0; d < run::near_tokens; ++d) total += std::pow(w[t][t - d] - mean, 2);
       expect_near(found.explained_by_distance(), between / total, 1e-3, where + "explained");
     }
 
@@ -295,52 +297,44 @@ void check_pass(run::decoder const& model) {
   };
   auto const plain = rules().frequency;
   changed(run::without_rotation(), [](rules& r) { r.frequency = [](auto) { return 0.0; }; });
-  changed(run::fastest_pairs(2), [&](rules& r) {
-    r.frequency = [plain](std::size_t p) { return p < 2 ? plain(p) : 0; };
-  });
-  changed(run::part_of_pairs(0.75), [&](rules& r) {
-    r.frequency = [plain](std::size_t p) { return p < 3 ? plain(p) : 0; };
-  });
-  changed(run::slowest_pairs(1), [&](rules& r) {
-    r.frequency = [plain](std::size_t p) { return p < 3 ? 0 : plain(p); };
-  });
+  changed(run::fastest_pairs(2),
+          [&](rules& r) { r.frequency = [plain](std::size_t p) { return p < 2 ? plain(p) : 0; }; });
+  changed(run::part_of_pairs(0.75),
+          [&](rules& r) { r.frequency = [plain](std::size_t p) { return p < 3 ? plain(p) : 0; }; });
+  changed(run::slowest_pairs(1),
+          [&](rules& r) { r.frequency = [plain](std::size_t p) { return p < 3 ? 0 : plain(p); }; });
   changed(run::pairs_stopped(1, 2), [&](rules& r) {
     r.frequency = [plain](std::size_t p) { return p == 1 || p == 2 ? 0 : plain(p); };
   });
   changed(run::with_base(50), [](rules& r) {
     r.frequency = [](std::size_t p) { return std::pow(50, -static_cast<double>(p) / pairs); };
   });
-  changed(run::scaled("linear", 4), [&](rules& r) {
-    r.frequency = [plain](std::size_t p) { return plain(p) / 4; };
-  });
+  changed(run::scaled("linear", 4),
+          [&](rules& r) { r.frequency = [plain](std::size_t p) { return plain(p) / 4; }; });
   changed(run::scaled("ntk", 4), [](rules& r) {
     r.frequency = [](std::size_t p) {
       return std::pow(base * std::pow(4, dims / (dims - 2.0)), -static_cast<double>(p) / pairs);
     };
   });
-  changed(run::backwards(), [&](rules& r) {
-    r.frequency = [plain](std::size_t p) { return -plain(p); };
-  });
-  changed(run::rotated_twice(), [&](rules& r) {
-    r.frequency = [plain](std::size_t p) { return 2 * plain(p); };
-  });
+  changed(run::backwards(),
+          [&](rules& r) { r.frequency = [plain](std::size_t p) { return -plain(p); }; });
+  changed(run::rotated_twice(),
+          [&](rules& r) { r.frequency = [plain](std::size_t p) { return 2 * plain(p); }; });
   changed(run::in_other_layout(), [](rules& r) { r.interleaved = true; });
   changed(run::keys_ahead(1), [](rules& r) { r.key_offset = 1; });
   changed(run::queries_ahead(2), [](rules& r) { r.key_offset = -2; });
   changed(run::key_heads_modulo(), [](rules& r) { r.modulo = true; });
-  changed(run::in_window(16), [](rules& r) {
-    r.sees = [](auto q, auto k) { return k <= q && q - k < 16; };
-  });
+  changed(run::in_window(16),
+          [](rules& r) { r.sees = [](auto q, auto k) { return k <= q && q - k < 16; }; });
   changed(run::in_window_with_sinks(4, 16), [](rules& r) {
     r.sees = [](auto q, auto k) { return k <= q && (q - k < 16 || k < 4); };
   });
-  changed(run::mask_one_ahead(), [](rules& r) { r.sees = [](auto q, auto k) { return k <= q + 1; }; });
-  changed(run::mask_one_short(), [](rules& r) {
-    r.sees = [](auto q, auto k) { return k < q || (q == 0 && k == 0); };
-  });
-  changed(run::scale_times(2, ""), [](rules& r) {
-    r.score = [](double x, auto, auto, auto) { return 2 * x; };
-  });
+  changed(run::mask_one_ahead(),
+          [](rules& r) { r.sees = [](auto q, auto k) { return k <= q + 1; }; });
+  changed(run::mask_one_short(),
+          [](rules& r) { r.sees = [](auto q, auto k) { return k < q || (q == 0 && k == 0); }; });
+  changed(run::scale_times(2, ""),
+          [](rules& r) { r.score = [](double x, auto, auto, auto) { return 2 * x; }; });
   changed(run::with_cap(3), [](rules& r) {
     r.score = [](double x, auto, auto, auto) { return 3 * std::tanh(x / 3); };
   });
@@ -450,9 +444,9 @@ void check_tokens(program::weight_files const& files) {
     expect(got == want, "\"" + text + "\" has the ids" + shown);
   };
   expect_ids("", {1});
-  expect_ids("ab", {1, 31});           // _ a b -> _ ab -> _ab
-  expect_ids("abc", {1, 31, 5});       // ab and then _ab come before abc
-  expect_ids("cabc", {1, 2, 5, 32});   // _ c a b c -> _ c ab c -> _ c abc
+  expect_ids("ab", {1, 31});          // _ a b -> _ ab -> _ab
+  expect_ids("abc", {1, 31, 5});      // ab and then _ab come before abc
+  expect_ids("cabc", {1, 2, 5, 32});  // _ c a b c -> _ c ab c -> _ c abc
   expect_ids("bc ab", {1, 2, 30, 31});
   expect_ids("a??b", {1, 2, 3, 0, 4});  // a run of unknown characters is one
   expect_ids("a<s>b", {1, 2, 3, 1, 2, 4});
@@ -461,16 +455,16 @@ void check_tokens(program::weight_files const& files) {
     tokens.encode("ab\xFF");
     expect(false, "bytes that are no UTF-8 must be refused");
   } catch (std::runtime_error const& error) {
-    expect(std::string(error.what()).find("must be UTF-8, got another byte at 2") !=
-               std::string::npos,
-           error.what());
+    expect(
+        std::string(error.what()).find("must be UTF-8, got another byte at 2") != std::string::npos,
+        error.what());
   }
 }
 
 // Every block of a file whose tensors NAME have their numbers beside them, as NAME.expected.
 void check_blocks(std::string const& file) {
   program::weight_files const files(file);
-  std::size_t read = 0;
+  std::size_t read = 0, read_by_caches = 0;
   for (auto const& w : files.all()) {
     auto const* const expected = files.find(w.name + ".expected");
     if (expected == nullptr) continue;
@@ -479,9 +473,21 @@ void check_blocks(std::string const& file) {
     expected->decode(0, expected->rows(), want.data());
     expect(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0,
            w.name + ": each number must have the bits of " + expected->name);
+    // A cache in the format of that name has the same blocks.
+    auto const cached = std::ranges::find(run::stored_names, w.name);
+    if (cached != std::end(run::stored_names)) {
+      run::any_format const format{
+          static_cast<run::stored>(cached - std::begin(run::stored_names))};
+      std::ranges::fill(got, 0.0f);
+      format.decode(reinterpret_cast<std::byte const*>(w.bytes.data()), got);
+      expect(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0,
+             w.name + ": a cache must read each number of " + expected->name);
+      ++read_by_caches;
+    }
     ++read;
   }
   expect(read >= 15, file + " has 15 types of blocks");
+  expect(read_by_caches >= 8, file + " has blocks of 8 formats of caches");
 }
 
 // Bytes within words. "low" and "er" merge by rank, and a space belongs to the word behind it.
@@ -514,9 +520,9 @@ void check_words(std::filesystem::path const& folder) {
     expect(tokens.decode(got) == text, "\"" + text + "\" must come back");
   };
   expect_ids("lower low", {9, 10, 11});
-  expect_ids("low  low", {9, 5, 11});   // of two spaces the first stands alone
-  expect_ids("low1", {9, 13});          // letters and digits are two words
-  expect_ids("\u00e9", {12});           // two bytes, one token
+  expect_ids("low  low", {9, 5, 11});  // of two spaces the first stands alone
+  expect_ids("low1", {9, 13});         // letters and digits are two words
+  expect_ids("\u00e9", {12});          // two bytes, one token
   expect_ids("low's\n", {9, 17, 14});
 }
 

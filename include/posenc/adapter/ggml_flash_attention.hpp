@@ -54,7 +54,8 @@ class ggml_attention {
     if (!has_ggml_rows<float>(dst_) || !has_ggml_rows<float>(q))
       return "outputs and queries must be f32, with rows without gaps";
     if (!has_ggml_cache_rows(k) || !has_ggml_cache_rows(v))
-      return "keys and values must be f32, f16, bf16, q8_0 or q4_0, with rows without gaps";
+      return "keys and values must be f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0 or iq4_nl, with "
+             "rows without gaps";
     if (!parameters_.are_usable())
       return "scale, max_bias and logit_softcap must be finite, and max_bias not negative";
     if (k.ne[0] != q.ne[0] || v.ne[1] != k.ne[1] || v.ne[2] != k.ne[2] ||
@@ -263,13 +264,13 @@ std::size_t ggml_flash_attention_bytes(Tensor const& dst, std::size_t workers,
 ///
 /// It returns false, in every thread alike, with no barrier and no byte written, for what it leaves
 /// to the engine: a run that is to be ggml's reference (use_ref); a type of keys or values other
-/// than f32, f16, bf16, q8_0 and q4_0 (keys may have one, and values another); a mask that is not
-/// f16; a mask for some of the heads; rows with gaps; a bias, a scale, a cap or a sink that is not
-/// finite; memory that is too small. Everything else it computes as ggml defines it: strides, GQA,
-/// MLA with values that are a view of keys, broadcasts over batches, mask, max_bias, logit_softcap,
-/// sinks; every sum in float, so that ggml_flash_attn_ext_set_prec changes nothing. Nothing is
-/// allocated, unless options say so, nor thrown but by the barrier, and for a temperature with
-/// wrong numbers.
+/// than f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0 and iq4_nl (keys may have one, and values
+/// another); a mask that is not f16; a mask for some of the heads; rows with gaps; a bias, a scale,
+/// a cap or a sink that is not finite; memory that is too small. Everything else it computes as
+/// ggml defines it: strides, GQA, MLA with values that are a view of keys, broadcasts over batches,
+/// mask, max_bias, logit_softcap, sinks; every sum in float, so that ggml_flash_attn_ext_set_prec
+/// changes nothing. Nothing is allocated, unless options say so, nor thrown but by the barrier, and
+/// for a temperature with wrong numbers.
 template <class Params, class Tensor, class Barrier>
 bool ggml_flash_attention(Params const& params, Tensor const& dst, Barrier const& barrier,
                           ggml_flash_attention_options const& options = {}) {

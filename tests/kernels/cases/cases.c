@@ -115,6 +115,8 @@ static posenc1_heads source(size_t tokens, size_t dim, size_t n) {
   bool const cached_f16 = strcmp(stored, "cached_f16") == 0;
   posenc1_format const format = strcmp(stored, "q8_0") == 0            ? POSENC1_Q8_0
                                 : strcmp(stored, "q4_0") == 0          ? POSENC1_Q4_0
+                                : strcmp(stored, "q5_1") == 0          ? POSENC1_Q5_1
+                                : strcmp(stored, "iq4_nl") == 0        ? POSENC1_IQ4_NL
                                 : strcmp(stored, "int4_per_head") == 0 ? POSENC1_INT4_PER_HEAD
                                 : strcmp(stored, "int8_per_head") == 0 ? POSENC1_INT8_PER_HEAD
                                 : strcmp(stored, "u8_per_head") == 0   ? POSENC1_U8_PER_HEAD

@@ -23,7 +23,9 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -394,6 +396,8 @@ std::uint64_t of(one_case const& c) {
   if (keys == "q8_0" && c.is("dots")) return run_or_bounds<float, dot_products<q8_0>>(c);
   if (keys == "q8_0") return run_or_bounds<float, q8_0>(c);
   if (keys == "q4_0") return run_or_bounds<float, q4_0>(c);
+  if (keys == "q5_1") return run_or_bounds<float, q5_1>(c);
+  if (keys == "iq4_nl") return run_or_bounds<float, iq4_nl>(c);
   if (keys == "int4_per_head") return run_or_bounds<float, int4_per_head>(c);
   if (keys == "int8_per_head") return run_or_bounds<float, int8_per_head>(c);
   if (keys == "u8_per_head") return run_or_bounds<float, u8_per_head>(c);

@@ -126,6 +126,10 @@ pub enum Format {
     Q4_0 = sys::POSENC1_Q4_0,
     Int4PerHead = sys::POSENC1_INT4_PER_HEAD,
     Int4Static = sys::POSENC1_INT4_STATIC,
+    Q4_1 = sys::POSENC1_Q4_1,
+    Q5_0 = sys::POSENC1_Q5_0,
+    Q5_1 = sys::POSENC1_Q5_1,
+    Iq4Nl = sys::POSENC1_IQ4_NL,
 }
 impl Format {
     /// The bytes of a head, with its scales.

@@ -80,6 +80,10 @@ pub const POSENC1_DEEPSEEK_V4_CPU: posenc1_format = 14;
 pub const POSENC1_Q4_0: posenc1_format = 15;
 pub const POSENC1_INT4_PER_HEAD: posenc1_format = 16;
 pub const POSENC1_INT4_STATIC: posenc1_format = 17;
+pub const POSENC1_Q4_1: posenc1_format = 18;
+pub const POSENC1_Q5_0: posenc1_format = 19;
+pub const POSENC1_Q5_1: posenc1_format = 20;
+pub const POSENC1_IQ4_NL: posenc1_format = 21;
 
 pub type posenc1_norm_kind = c_uint;
 pub const POSENC1_RMS: posenc1_norm_kind = 0;

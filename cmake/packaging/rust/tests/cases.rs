@@ -88,6 +88,8 @@ impl Store {
         let format = match kind {
             "q8_0" => Format::Q8_0,
             "q4_0" => Format::Q4_0,
+            "q5_1" => Format::Q5_1,
+            "iq4_nl" => Format::Iq4Nl,
             "int4_per_head" => Format::Int4PerHead,
             "int8_per_head" => Format::Int8PerHead,
             "u8_per_head" => Format::U8PerHead,

@@ -8,7 +8,11 @@
 #include <type_traits>
 
 #include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/dot_products.hpp"
@@ -28,7 +32,15 @@ inline constexpr int ggml_type_of<half> = 1;
 template <>
 inline constexpr int ggml_type_of<q4_0> = 2;
 template <>
+inline constexpr int ggml_type_of<q4_1> = 3;
+template <>
+inline constexpr int ggml_type_of<q5_0> = 6;
+template <>
+inline constexpr int ggml_type_of<q5_1> = 7;
+template <>
 inline constexpr int ggml_type_of<q8_0> = 8;
+template <>
+inline constexpr int ggml_type_of<iq4_nl> = 20;
 template <>
 inline constexpr int ggml_type_of<bfloat16> = 30;
 
@@ -37,13 +49,9 @@ template <class F>
 struct ggml_block_of {
   static constexpr std::size_t numbers = 1, bytes = sizeof(F), align = alignof(F);
 };
-template <>
-struct ggml_block_of<q4_0> {
-  static constexpr std::size_t numbers = q4_0::group, bytes = q4_0::group / 2 + 2, align = 1;
-};
-template <>
-struct ggml_block_of<q8_0> {
-  static constexpr std::size_t numbers = q8_0::group, bytes = q8_0::group + 2, align = 1;
+template <cache_format F>
+struct ggml_block_of<F> {
+  static constexpr std::size_t numbers = F::group, bytes = F().bytes(numbers), align = 1;
 };
 
 /// act.operator()<F>() for the F of a type of caches; `otherwise` for another type.
@@ -56,8 +64,16 @@ Result with_ggml_type(int type, Result otherwise, auto const& act) {
       return act.template operator()<half>();
     case ggml_type_of<q4_0>:
       return act.template operator()<q4_0>();
+    case ggml_type_of<q4_1>:
+      return act.template operator()<q4_1>();
+    case ggml_type_of<q5_0>:
+      return act.template operator()<q5_0>();
+    case ggml_type_of<q5_1>:
+      return act.template operator()<q5_1>();
     case ggml_type_of<q8_0>:
       return act.template operator()<q8_0>();
+    case ggml_type_of<iq4_nl>:
+      return act.template operator()<iq4_nl>();
     case ggml_type_of<bfloat16>:
       return act.template operator()<bfloat16>();
     default:

@@ -5,7 +5,11 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
 #include "posenc/cache/q4_0.hpp"
+#include "posenc/cache/q4_1.hpp"
+#include "posenc/cache/q5_0.hpp"
+#include "posenc/cache/q5_1.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {
@@ -44,6 +48,14 @@ auto with_format(posenc_c::stored_heads const& s, Act const& act) {
       return act(int4_per_head());
     case POSENC1_INT4_STATIC:
       return act(int4_static{s.scale});
+    case POSENC1_Q4_1:
+      return act(q4_1());
+    case POSENC1_Q5_0:
+      return act(q5_0());
+    case POSENC1_Q5_1:
+      return act(q5_1());
+    case POSENC1_IQ4_NL:
+      return act(iq4_nl());
     default:
       return act(deepseek_v4::of_cpus());
   }

@@ -67,9 +67,9 @@ struct stored_heads {
   float scale, inverse;          ///< of the tensor
   bool rounds_products = false;  ///< as posenc::dot_products does, in attention
 };
-inline constexpr std::uint32_t formats = POSENC1_INT4_STATIC,  ///< from 1 on
-    types = POSENC1_BF16;                                      ///< formats of numbers, from 1 on
-inline constexpr std::size_t layouts = 2;                      ///< from 1 on
+inline constexpr std::uint32_t formats = POSENC1_IQ4_NL,  ///< from 1 on
+    types = POSENC1_BF16;                                 ///< formats of numbers, from 1 on
+inline constexpr std::size_t layouts = 2;                 ///< from 1 on
 
 /// Rows of cosines and sines, float or double, and the pairs that they rotate.
 struct rows_plan {
