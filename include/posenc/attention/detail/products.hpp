@@ -10,9 +10,11 @@
 
 #include "posenc/attention/detail/block_shape.hpp"
 #include "posenc/attention/detail/tile_panels.hpp"
+#include "posenc/attention/token_range.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/detail/finite_scores.hpp"
 #include "posenc/heads/heads_view.hpp"
+#include "posenc/simd/lanes.hpp"
 #include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/tile.hpp"
 
@@ -25,31 +27,36 @@ void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const&
     part(first, std::min(most, last - first));
 }
 
+/// What a tile of rows sees of `keys` keys from `key` on, made whole registers, within the block.
+template <std::floating_point T>
+token_range keys_of_tile(block_shape const& b, std::size_t row, std::size_t rows, std::size_t key,
+                         std::size_t keys) noexcept {
+  constexpr auto size = lanes<T>::size;
+  auto const [first, last] = b.seen_by(row, rows);
+  return {std::max({first / size * size, key, b.keys.first}),
+          std::min({(last + size - 1) / size * size, key + keys, b.keys.last})};
+}
+
 /// scores = scale * q k^T where queries see keys, elsewhere unspecified, for any rows of one kv
 /// head, with the keys that are in panels. q: [rows][head_dim] dense.
 template <std::floating_point T>
 void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_shape const& b) {
-  constexpr auto size = lanes<T>::size;
   auto const dims = k.head().head_dim(), seen = b.seen();
-  in_parts(
-      std::max(b.keys.first, k.first()), k.last(), tile_columns<T>,
-      [&](std::size_t key, std::size_t keys) {
-        if (key >= b.keys.last) return;
-        in_parts(0, dims, tile_terms, [&](std::size_t dim, std::size_t terms) {
-          auto const* const panel = k.of_keys(key, keys, dim, terms);
-          in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
-            auto const [first, last] =
-                b.seen_by(row, rows);  // made whole registers, within the row
-            auto const from = std::max({first / size * size, key, b.keys.first}),
-                       to = std::min({(last + size - 1) / size * size, key + keys, b.keys.last});
-            if (from >= to) return;
-            multiply(tile<T>{scores + row * seen + from - b.keys.first, seen,
-                             rows_of_tile(q + row * dims + dim, dims, rows), 1,
-                             panel + (from - key), terms, scale, dim > 0},
-                     rows, to - from);
-          });
-        });
-      });
+  in_parts(std::max(b.keys.first, k.first()), k.last(), tile_columns<T>,
+           [&](std::size_t key, std::size_t keys) {
+             if (key >= b.keys.last) return;
+             in_parts(0, dims, tile_terms, [&](std::size_t dim, std::size_t terms) {
+               auto const* const panel = k.of_keys(key, keys, dim, terms);
+               in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
+                 auto const [from, to] = keys_of_tile<T>(b, row, rows, key, keys);
+                 if (from >= to) return;
+                 multiply(tile<T>{scores + row * seen + from - b.keys.first, seen,
+                                  rows_of_tile(q + row * dims + dim, dims, rows), 1,
+                                  panel + (from - key), terms, scale, dim > 0},
+                          rows, to - from);
+               });
+             });
+           });
 }
 
 /// outputs[row] += the sum over keys s of weights[row][s] v[s], for any rows of one kv head, with

@@ -221,30 +221,25 @@ struct rounded_memory {
 /// As multiply_scores of tile_panels. q: [rows][head_dim] dense.
 inline void multiply_scores(float* scores, float scale, float const* q, rounded_keys& k,
                             block_shape const& b, rounded_queries const& queries) {
-  constexpr auto size = lanes<float>::size;
   auto const& numbers = k.numbers;
   auto const dims = numbers.head_dim(), seen = b.seen();
-  in_parts(
-      std::max(b.keys.first, numbers.first()), numbers.last(), tile_columns<float>,
-      [&](std::size_t key, std::size_t keys) {
-        if (key >= b.keys.last) return;
-        in_parts(0, k.words_of_head, tile_terms, [&](std::size_t word, std::size_t terms) {
-          auto const* const panel = k.panel(key - numbers.first(), word);
-          in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
-            auto const [first, last] =
-                b.seen_by(row, rows);  // made whole registers, within the row
-            auto const from = std::max({first / size * size, key, b.keys.first}),
-                       to = std::min({(last + size - 1) / size * size, key + keys, b.keys.last});
-            if (from >= to) return;
-            multiply(pair_tile{scores + row * seen + from - b.keys.first, seen,
-                               rows_of_tile(queries.words + row * queries.words_of_row + word,
-                                            queries.words_of_row, rows),
-                               panel + (from - key), terms, queries.scales.data() + row,
-                               k.scales.data() + from - numbers.first(), word > 0},
-                     rows, to - from);
-          });
-        });
-      });
+  in_parts(std::max(b.keys.first, numbers.first()), numbers.last(), tile_columns<float>,
+           [&](std::size_t key, std::size_t keys) {
+             if (key >= b.keys.last) return;
+             in_parts(0, k.words_of_head, tile_terms, [&](std::size_t word, std::size_t terms) {
+               auto const* const panel = k.panel(key - numbers.first(), word);
+               in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
+                 auto const [from, to] = keys_of_tile<float>(b, row, rows, key, keys);
+                 if (from >= to) return;
+                 multiply(pair_tile{scores + row * seen + from - b.keys.first, seen,
+                                    rows_of_tile(queries.words + row * queries.words_of_row + word,
+                                                 queries.words_of_row, rows),
+                                    panel + (from - key), terms, queries.scales.data() + row,
+                                    k.scales.data() + from - numbers.first(), word > 0},
+                          rows, to - from);
+               });
+             });
+           });
   auto const score = [&](std::size_t row, std::size_t key) {
     auto const at = numbers.first() + key;
     if (at < b.keys.first || at >= b.keys.last) return;
