@@ -51,7 +51,7 @@ struct ggml_block_of {
 };
 template <cache_format F>
 struct ggml_block_of<F> {
-  static constexpr std::size_t numbers = F::group, bytes = F().bytes(numbers), align = 1;
+  static constexpr std::size_t numbers = F::group, bytes = F{}.bytes(numbers), align = 1;
 };
 
 /// act.operator()<F>() for the F of a type of caches; `otherwise` for another type.
