@@ -288,6 +288,17 @@ TEST(may_overlap, sees_apart_what_lies_side_by_side_in_pages) {
   EXPECT_TRUE(may_overlap(cache.slice_tokens(0, 2), cache.slice_tokens(1, 2)));
 }
 
+// A page that no slot has may be where no memory is: addresses below 0 wrap around.
+TEST(may_overlap, sees_heads_before_pages_that_wrap_around) {
+  slots const some{1};
+  constexpr std::ptrdiff_t far = -1'300'000'000'000'000'000;
+  heads_view<float, in_pages> const x(memory.data(), {2, 2, 1, 8}, {far, 16, 8}, some),
+      other(memory.data() + 64, {2, 2, 1, 8}, {128, 16, 8}, some);
+  EXPECT_TRUE(may_overlap(x, x));
+  EXPECT_TRUE(may_overlap(x, heads_view<float>(memory.data() + 16, {1, 1, 8})));
+  EXPECT_FALSE(may_overlap(other, heads_view<float>(memory.data(), {1, 1, 8})));
+}
+
 // Heads of any number of bytes, at any byte: codes and scales.
 TEST(share_a_byte, is_exact_to_the_byte) {
   std::mt19937 random(11);

@@ -41,10 +41,11 @@ struct strided_memory {
       head.last += (count - 1) * n;
     }
   }
-  /// From the lowest byte to one beyond the highest.
+  /// From the lowest byte to one beyond the highest; all memory where 64 bits do not count them.
   memory_range all() const noexcept {
     auto range = head;
     for (auto const [count, stride] : of_head) range.last += (count - 1) * stride;
+    if (range.last < range.first) return {0, std::numeric_limits<std::uintptr_t>::max()};
     return range;
   }
   /// Whether each stride is at least as long as what the shorter ones span: no two heads share a
