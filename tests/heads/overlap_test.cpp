@@ -296,6 +296,7 @@ TEST(may_overlap, sees_heads_before_pages_that_wrap_around) {
       other(memory.data() + 64, {2, 2, 1, 8}, {128, 16, 8}, some);
   EXPECT_TRUE(may_overlap(x, x));
   EXPECT_TRUE(may_overlap(x, heads_view<float>(memory.data() + 16, {1, 1, 8})));
+  EXPECT_FALSE(may_overlap(x, heads_view<float>(memory.data() + 40, {1, 1, 8}))) << "behind";
   EXPECT_FALSE(may_overlap(other, heads_view<float>(memory.data(), {1, 1, 8})));
 }
 

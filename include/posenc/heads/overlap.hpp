@@ -41,11 +41,14 @@ struct strided_memory {
       head.last += (count - 1) * n;
     }
   }
-  /// From the lowest byte to one beyond the highest; all memory where 64 bits do not count them.
+  /// From the lowest byte, or 0 if it would be below, to one beyond the highest.
   memory_range all() const noexcept {
     auto range = head;
     for (auto const [count, stride] : of_head) range.last += (count - 1) * stride;
-    if (range.last < range.first) return {0, std::numeric_limits<std::uintptr_t>::max()};
+    if (range.last < range.first) {  // of 32 bits the end may have wrapped around instead
+      constexpr auto most = std::numeric_limits<std::uintptr_t>::max();
+      return {0, sizeof(void*) == 8 ? range.last : most};
+    }
     return range;
   }
   /// Whether each stride is at least as long as what the shorter ones span: no two heads share a
