@@ -21,6 +21,7 @@
 #include "numbers.hpp"
 #include "oracle/softmax.hpp"
 #include "posenc/attention/merge.hpp"
+#include "posenc/attention/rules.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -53,12 +54,13 @@ void expect_reference(by_reference::problem const& given) {
     };
     rope<halves> const rotating(geometric(even, 1e4), rotary_block::last());
     expect("nope", nope());
-    expect("rope", rotating);
-    expect("p-RoPE", p_rope<halves>(even, 1e4, 0.75));
+    expect("rope", any_encoding(rotating));
+    expect("p-RoPE", any_encoding(p_rope<halves>(even, 1e4, 0.75)));
     expect("alibi", alibi(heads));
+    expect("rope and alibi", scheme(rotating, alibi(heads)));
     expect("adaptive temperature", any_encoding(adaptive_temperature{}));
     expect("rope, alibi and adaptive temperature",
-           scheme(rotating, alibi(heads), adaptive_temperature{}));
+           together(rotating, alibi(heads), adaptive_temperature{}));
     if (dim != even) return;  // embeddings are even
     any_encoding const embedding(unprojected(sinusoidal<interleaved>(geometric(dim, 1e4))));
     rope<interleaved> const grown(geometric(even, 1e4).with_attention_factor(1.25));
@@ -210,8 +212,8 @@ TEST(attention, of_values_and_temperatures_at_the_ends_of_float_is_right) {
   }
   auto const x = numbers::random<float>(16 * 8);
   heads_view const some(x.data(), {16, 1, 8});
-  auto const even = attention(some, some, v, constant_temperature(1e-46)),
-             one = attention(some, some, some, constant_temperature(1e39));
+  auto const even = attention(some, some, v, any_encoding(constant_temperature(1e-46))),
+             one = attention(some, some, some, any_encoding(constant_temperature(1e39)));
   for (auto const output : even.outputs) EXPECT_NEAR(static_cast<double>(output), 1e38, 1e32);
   for (auto const output : one.outputs) EXPECT_TRUE(is_finite(static_cast<double>(output)));
 }
@@ -246,7 +248,7 @@ TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
 TEST(attention, keeps_positions_of_any_integer_type_with_its_options) {
   auto const x = numbers::random<float>(4 * 8);
   heads_view const view(x.data(), {4, 1, 8});
-  rope<halves> const encoding(geometric(8, 1e4));
+  any_encoding const encoding(rope<halves>(geometric(8, 1e4)));
   positions const at{3, 900, -7, 5};
   auto const expected = attention(view, view, view, encoding,
                                   {.mask = mask::full, .query_positions = at, .key_positions = at});
@@ -264,7 +266,8 @@ TEST(attention, a_key_with_a_score_as_low_as_numbers_are_is_seen) {
       for (std::size_t const queries : {1u, 12u}) {
         std::vector<T> const q(queries, T{1}), k{score}, v{7};
         positions const at(queries, 3);
-        for (auto const& encoding : {constant_temperature(1), constant_temperature(2)}) {
+        for (double const beta : {1.0, 2.0}) {
+          any_encoding const encoding{constant_temperature(beta)};
           auto const result = attention(heads_view<T const>(q.data(), {queries, 1, 1}),
                                         heads_view<T const>(k.data(), {1, 1, 1}),
                                         heads_view<T const>(v.data(), {1, 1, 1}), encoding,
@@ -326,8 +329,9 @@ TEST(attention, the_scores_it_gives_are_before_the_temperature) {
   heads_view const view(x.data(), {6, 1, 8});
   auto const plain =
       attention(view, view, view, nope(), {.keep_scores = true, .keep_weights = true});
-  auto const adaptive = attention(view, view, view, adaptive_temperature{},
-                                  {.keep_scores = true, .keep_weights = true});
+  attention_rules const rules{.temperature = {.rule = temperature_rule::adaptive}};
+  auto const adaptive =
+      attention(view, view, view, rules, {.keep_scores = true, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(plain.scores, adaptive.scores));
   EXPECT_FALSE(numbers::same_bits(plain.weights, adaptive.weights));
 }
@@ -361,7 +365,7 @@ TEST(attention, shows_the_rules_whose_row_it_is_and_the_query_as_it_was_encoded)
   std::vector<score_row<float>> rows;
   std::vector<std::vector<float>> queries;
   std::vector<row_statistics> statistics;
-  attention(view, view, view, scheme(turning, witness{&rows, &queries, &statistics}),
+  attention(view, view, view, together(turning, witness{&rows, &queries, &statistics}),
             {.query_positions = at, .key_positions = at});
   ASSERT_EQ(rows.size(), heads * tokens);
   ASSERT_EQ(statistics.size(), heads * tokens);
@@ -394,7 +398,7 @@ TEST(attention, of_no_keys_is_0) {
   heads_view const view(x.data(), {3, 2, 8});
   auto const result =
       attention(view, view.slice_tokens(0, 0), view.slice_tokens(0, 0),
-                scheme(alibi(2), adaptive_temperature{}),
+                together(alibi(2), adaptive_temperature{}),
                 {.query_positions = positions{0, 1, 2}, .keep_scores = true, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(result.outputs, std::vector<float>(3 * 2 * 8)));
   EXPECT_TRUE(result.scores.empty());
@@ -410,7 +414,7 @@ TEST(attention, not_a_number_in_a_query_spoils_its_own_row_alone) {
   auto q = x;
   q[2 * 8 + 3] = float_of_bits(0x7fc0'0000u);
   auto const result = attention(heads_view<float const>(q.data(), {4, 1, 8}), k, k,
-                                rope<halves>(geometric(8, 1e4)));
+                                scheme(rope<halves>(geometric(8, 1e4)), alibi(1)));
   for (std::size_t i = 0; i < result.outputs.size(); ++i)
     EXPECT_EQ(is_finite(static_cast<double>(result.outputs[i])), i / 8 != 2) << i;
 }
@@ -538,7 +542,7 @@ void expect_as_in_new_memory(auto const& encoding_of_heads) {
 TEST(attention, in_memory_that_is_kept_is_as_in_new_memory) {
   expect_as_in_new_memory([](std::size_t) { return nope(); });
   expect_as_in_new_memory([](std::size_t heads) {
-    return scheme(doubled{}, alibi(heads), adaptive_temperature{}, softmax_off_by_one{});
+    return together(doubled{}, alibi(heads), adaptive_temperature{}, softmax_off_by_one{});
   });
 }
 
@@ -761,7 +765,7 @@ TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
   constexpr auto lowest = std::numeric_limits<double>::lowest();
   std::vector<double> const q{1}, v{1, 3, 5};
   std::vector<std::int64_t> const at{0};
-  constant_temperature const beta(10);
+  any_encoding const beta(constant_temperature(10));
   auto const attended = [&](std::vector<double> const& k, std::size_t first, std::size_t count) {
     return attention(heads_view<double const>(q.data(), {1, 1, 1}),
                      heads_view<double const>(k.data() + first, {count, 1, 1}),

@@ -22,8 +22,6 @@
 #include "posenc/attention/rules.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/score/soft_cap.hpp"
-#include "posenc/softmax/adaptive_temperature.hpp"
 #include "rejects.hpp"
 
 namespace { namespace of_calls {
@@ -85,9 +83,9 @@ attention_sizes const shapes[]{{1, 5000, 8, 2, 16, 24},  {3, 1300, 4, 4, 20, 8},
                                {0, 9, 2, 1, 8, 8},       {2, 0, 2, 1, 8, 8}};
 
 template <class Encoding>
-void expect_same_bits(Encoding const& encoding, attention_options const& options) {
+void expect_same_bits(Encoding const& encoding) {
   for (auto const& shape : shapes) {
-    auto here = options;
+    attention_options here;
     if (shape.queries > shape.keys) here.query_positions = {0, 1};
     SCOPED_TRACE(testing::Message() << shape.queries << " queries, " << shape.keys << " keys");
     sequence s(shape);
@@ -111,12 +109,12 @@ void expect_same_bits(Encoding const& encoding, attention_options const& options
 }
 
 TEST(attention_call, has_the_same_bits_by_workers_and_by_tasks) {
-  attention_options const causal{}, full{.mask = mask::full};
-  expect_same_bits(plain, causal);
-  expect_same_bits(soft_cap(3), full);
+  expect_same_bits(plain);
+  expect_same_bits(attention_rules{.sees = mask::full, .cap = 3});
 }
 TEST(attention_call, of_a_rule_that_needs_whole_rows_too) {
-  expect_same_bits(adaptive_temperature(), {.mask = mask::causal & mask::sliding_window(600)});
+  expect_same_bits(attention_rules{.sees = mask::causal & mask::sliding_window(600),
+                                   .temperature = {.rule = temperature_rule::adaptive}});
 }
 
 /// An engine's workspace has what the last call left in it, or anything.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/any_encoding.hpp"
 #include "attention/random_heads.hpp"
 #include "attention/same_results.hpp"
 #include "executors.hpp"
@@ -27,7 +29,6 @@
 #include "posenc/heads/storage.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
 #include "rejects.hpp"
@@ -111,7 +112,7 @@ void expect_as_contiguous(attention_sizes const& p, Encoding const& encoding,
           of_values(x.v, {1, page_tokens, p.kv_heads, p.value_dim}, how, at);
       expect_same_results(attention(of_q, of_keys.view(), of_values.view(), encoding, options),
                           expected);
-      if constexpr (acts_nowhere<Encoding>) {
+      if constexpr (acts_nowhere<Encoding> && std::same_as<S, float>) {
         expect_same_results(attention(of_q, of_k, of_values.view(), encoding, options), expected);
         expect_same_results(attention(of_q, of_keys.view(), of_v, encoding, options), expected);
       }
@@ -128,13 +129,13 @@ TEST(paged_attention, give_what_contiguous_ones_give_under_encodings_of_every_si
     if (p.head_dim % 2 != 0) continue;
     rope<halves> const turning(geometric(p.head_dim, 1e4));
     expect_as_contiguous<float>(p, scheme(turning, alibi(p.heads), adaptive_temperature{}), {});
-    expect_as_contiguous<float>(p, scheme(turning, soft_cap(2)), {.keys_are_encoded = true});
+    expect_as_contiguous<float>(p, scheme(turning, alibi(p.heads)), {.keys_are_encoded = true});
   }
 }
 
 TEST(paged_attention, give_what_contiguous_ones_give_in_every_format) {
   for (auto const& p : paged_problems) {
-    numbers::in_every_format([&]<class S>() { expect_as_contiguous<S>(p, alibi(p.heads), {}); });
+    numbers::in_every_format([&]<class S>() { expect_as_contiguous<S>(p, nope(), {}); });
   }
 }
 
@@ -219,9 +220,6 @@ TEST(parts_of_keys, add_up_to_attention_in_doubles_in_any_pages_and_split) {
   auto const biased = [&](std::size_t h, double score, std::int64_t q, std::int64_t k) {
     return score + biases.bias(h, q - k);
   };
-  auto const capped = [](std::size_t, double score, std::int64_t, std::int64_t) {
-    return 2 * std::tanh(score / 2);
-  };
   rope<halves> const turning(geometric(8, 1e4));
   for (std::size_t const keys : {2047u, 2048u, 2049u, 4097u}) {
     auto const last = static_cast<std::int64_t>(keys) - 1;
@@ -237,8 +235,8 @@ TEST(parts_of_keys, add_up_to_attention_in_doubles_in_any_pages_and_split) {
     for (std::size_t s = 0; s < keys; ++s)
       later[s] = s / 2048 == keys / 2048 / 2 ? 30000 : static_cast<std::int64_t>(s);
     expect_parts(keys, biases, {.query_positions = {20000, -1}, .key_positions = later}, biased);
-    expect_parts(keys, scheme(turning, soft_cap(2)),
-                 {.mask = mask::full, .query_positions = {0}, .keys_are_encoded = true}, capped);
+    expect_parts(keys, scheme(turning, biases),
+                 {.mask = mask::full, .query_positions = {0}, .keys_are_encoded = true}, biased);
   }
 }
 
@@ -291,7 +289,7 @@ TEST(paged_attention, pass_gradients_to_the_keys_of_the_call) {
   auto const at = random_slots(p.keys, 3, 5);
   pages<float> const keys(x.k, {1, 3, p.kv_heads, p.head_dim}, order::heads_first, at),
       values(x.v, {1, 3, p.kv_heads, p.value_dim}, order::tokens_first, at);
-  scheme const encoding(rope<halves>(geometric(p.head_dim, 1e4)), soft_cap(2));
+  scheme const encoding(rope<halves>(geometric(p.head_dim, 1e4)), alibi(p.heads));
   auto const forward = attention(of_q, of_k, of_v, encoding);
   auto const expected = attention_backward(of_q, of_k, of_v, encoding, forward, of_d),
              actual = attention_backward(of_q, keys.view(), values.view(), encoding, forward, of_d);
@@ -413,6 +411,7 @@ TEST(copied_heads, are_not_made_of_what_can_be_computed_with) {
 namespace in_tasks {
 
 using namespace posenc;
+using encodings::any_encoding;
 
 /// Decoding, up to few_rows and beyond, blocks and more, less than a tile.
 constexpr attention_sizes split_problems[] = {
@@ -439,7 +438,7 @@ void expect_same_in_tasks(attention_sizes const& p, Encoding const& encoding,
 TEST(attention_in_tasks, gives_the_bits_of_one_under_encodings_of_every_site) {
   for (auto const& p : split_problems) {
     expect_same_in_tasks<float>(p, nope());
-    expect_same_in_tasks<float>(p, soft_cap(2), {.mask = mask::sliding_window(5)});
+    expect_same_in_tasks<float>(p, alibi(p.heads), {.mask = mask::sliding_window(5)});
     if (p.head_dim % 2 != 0) continue;
     rope<halves> const turning(geometric(p.head_dim, 1e4));
     expect_same_in_tasks<float>(p, scheme(turning, alibi(p.heads), adaptive_temperature{}));
@@ -448,8 +447,8 @@ TEST(attention_in_tasks, gives_the_bits_of_one_under_encodings_of_every_site) {
 
 TEST(attention_in_tasks, gives_the_bits_of_one_in_other_formats) {
   for (auto const& p : split_problems) {
-    expect_same_in_tasks<double>(p, alibi(p.heads));
-    expect_same_in_tasks<bfloat16>(p, alibi(p.heads));
+    expect_same_in_tasks<double>(p, nope());
+    expect_same_in_tasks<bfloat16>(p, nope());
   }
 }
 
@@ -460,8 +459,8 @@ TEST(attention_in_tasks, takes_a_prepared_encoding_and_pages) {
   for (std::size_t t = 0; t < at.size(); ++t) at[t] = static_cast<std::int64_t>(t);
   heads_view const k(x.k.data(), {10, 4, p.kv_heads, p.head_dim}, at),
       v(x.v.data(), {10, 4, p.kv_heads, p.value_dim}, at);
-  rope<halves> const encoding(geometric(p.head_dim, 1e4));
-  prepared_encoding<float, rope<halves>> const step(encoding, at, at);
+  scheme const encoding(rope<halves>(geometric(p.head_dim, 1e4)), alibi(p.heads));
+  prepared_encoding<float, decltype(encoding)> const step(encoding, at, at);
   auto const expected = attention(x.q_view(), x.k_view(), x.v_view(), encoding);
   executors::in_every_split([&](auto const& split) {
     attention_workspace<float> workspace;
@@ -480,7 +479,9 @@ struct fails {
 TEST(attention_in_tasks, throws_what_an_encoding_throws_when_all_have_ended) {
   random_heads<float> const x({9, 9, 3, 3, 4, 4});
   executors::in_every_split([&](auto const& split) {
-    EXPECT_EQ(message_of([&] { attention(split, x.q_view(), x.k_view(), x.v_view(), fails()); }),
+    EXPECT_EQ(message_of([&] {
+                attention(split, x.q_view(), x.k_view(), x.v_view(), any_encoding(fails()));
+              }),
               "head 1 fails");
   });
 }

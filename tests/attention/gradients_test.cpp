@@ -240,9 +240,10 @@ double of_gradients(sizes const& n) {
 TEST(attention_backward, lets_gradients_through_embeddings_of_queries_and_of_keys) {
   for (auto const& given : every_shape()) {
     if (given.head_dim % 2 != 0) continue;
-    unprojected const embedding(sinusoidal<interleaved>(geometric(given.head_dim, 1e4)));
+    any_encoding const embedding(
+        unprojected(sinusoidal<interleaved>(geometric(given.head_dim, 1e4))));
     expect_reference<double>(given, embedding);
-    expect_reference<double>(given, scheme(embedding, alibi(given.heads)));
+    expect_reference<double>(given, together(embedding, alibi(given.heads)));
   }
 }
 

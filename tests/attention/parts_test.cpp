@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attention/random_heads.hpp"
@@ -15,9 +16,11 @@
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/reference.hpp"
+#include "posenc/attention/rules.hpp"
+#include "posenc/encoding/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
-#include "posenc/softmax/attention_sinks.hpp"
 
 namespace {
 namespace in_parts {
@@ -65,10 +68,13 @@ void expect_reference(random_heads<double> const& x, Encoding const& encoding,
   }
 }
 
-void expect_sinks(attention_sizes const& n, attention_options const& options) {
+/// And a cap, which parts of the keys must have before they are added up.
+void expect_sinks(attention_sizes const& n, attention_options options) {
   std::vector<double> sinks;
   for (std::size_t head = 0; head < n.heads; ++head) sinks.push_back(static_cast<double>(head) - 1);
-  expect_reference(random_heads<double>(n), attention_sinks(sinks), options);
+  attention_rules const rules{
+      .sees = std::exchange(options.mask, attention_options().mask), .cap = 0.5, .sinks = sinks};
+  expect_reference(random_heads<double>(n), rules, options);
 }
 
 TEST(attention_parts, of_keys_about_multiples_of_512) {
@@ -103,7 +109,7 @@ TEST(attention_parts, of_blocks_about_144_rows) {
 
 // Keys become panels for few rows too.
 TEST(attention_parts, of_keys_that_are_encoded) {
-  auto const turning = rope<halves>(geometric(4, 1e4));
+  scheme const turning(rope<halves>(geometric(4, 1e4)), alibi(2));
   for (std::size_t const keys : {512u, 1100u})
     for (std::size_t const queries : {1u, 30u, 145u})
       expect_reference(random_heads<double>({queries, keys, 2, 1, 4, 3}), turning, {});
@@ -140,14 +146,6 @@ TEST(attention_parts, of_packed_sequences_whose_keys_do_not_rise) {
   }
 }
 
-/// Chosen as the program runs, as the C library's rules are.
-struct chosen_temperature {
-  bool chosen;
-  bool changes_temperature() const noexcept { return chosen; }
-  double inverse_temperature(row_statistics const& row) const noexcept {
-    return adaptive_temperature{}.inverse_temperature(row);
-  }
-};
 TEST(attention_parts, of_a_temperature_that_is_chosen_later) {
   for (std::size_t const queries : {1u, 70u}) {
     random_heads<double> const x({queries, 1100, 2, 1, 2, 2});
@@ -159,8 +157,9 @@ TEST(attention_parts, of_a_temperature_that_is_chosen_later) {
       EXPECT_TRUE(numbers::same_bits(a.outputs, e.outputs)) << queries;
       EXPECT_TRUE(numbers::same_bits(a.log_sum_exp, e.log_sum_exp)) << queries;
     };
-    expect(chosen_temperature{false}, nope());
-    expect(chosen_temperature{true}, adaptive_temperature{});
+    expect(attention_rules{}, nope());
+    expect(attention_rules{.temperature = {.rule = temperature_rule::adaptive}},
+           adaptive_temperature{});
   }
 }
 

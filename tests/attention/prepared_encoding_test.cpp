@@ -66,7 +66,7 @@ TEST(prepared_encoding, attention_prepares_a_position_once_whatever_heads_and_bl
   EXPECT_EQ(prepared_by_attention(decode, {.query_positions = positions{77}}), 601u)
       << "no position of the last key";
   std::size_t count = 0;
-  counting_positions const encoding{&count};
+  scheme const encoding{counting_positions{&count}, nope()};
   attention_backward(square.q_view(), square.k_view(), square.v_view(), encoding,
                      attention(square.q_view(), square.k_view(), square.v_view(), encoding),
                      square.q_view());
@@ -108,7 +108,7 @@ TEST(prepared_encoding, keys_that_are_encoded_already_are_attended_to_as_they_ar
 }
 
 TEST(prepared_encoding, gradients_of_encoded_keys_are_of_the_encoded_keys) {
-  rope<halves> const encoding(geometric(8, 1e4));
+  scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(2)};
   tensors const plain({9, 9, 2, 2, 8, 8});
   positions at(9);
   std::iota(at.begin(), at.end(), 0);
@@ -165,19 +165,19 @@ TEST(prepared_encoding, takes_positions_of_any_integer_type) {
 }
 
 TEST(prepared_encoding, refuses_other_tokens_and_positions_in_two_places) {
-  rope<halves> const encoding(geometric(8, 1e4));
+  scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4)};
+  using prepared = prepared_encoding<double, decltype(encoding)>;
   tensors const x({3, 40, 4, 2, 8, 8});
   positions const three{1, 2, 3}, forty(40, 7);
   attention_workspace<double> workspace;
   auto const message = [&](positions const& at_queries, positions const& at_keys,
                            attention_options const& options) {
     return message_of([&] {
-      attention(x.q_view(), x.k_view(), x.v_view(),
-                prepared_encoding<double, rope<halves>>(encoding, at_queries, at_keys), options,
-                workspace);
+      attention(x.q_view(), x.k_view(), x.v_view(), prepared(encoding, at_queries, at_keys),
+                options, workspace);
     });
   };
-  prepared_encoding<double, rope<halves>> const step(encoding, three, forty);
+  prepared const step(encoding, three, forty);
   EXPECT_NO_THROW(attention(x.q_view(), x.k_view(), x.v_view(), step, {}, workspace));
   EXPECT_EQ(message({}, forty, {}),
             "posenc: attention: the encoding must be prepared for the 3 queries and 40 keys, got 0 "
@@ -245,8 +245,9 @@ TEST(encoded, queries_that_contradict_the_rest_are_refused) {
   rotated_heads const heads;
   auto const values = heads.x.v_view();
   auto const& keys = heads.keys;
+  scheme const both(heads.encoding, alibi(4));
   EXPECT_EQ(
-      message_of([&] { attention(encoded(heads.turning), keys, values, nope(), {.scale = 0.25}); }),
+      message_of([&] { attention(encoded(heads.turning), keys, values, both, {.scale = 0.25}); }),
       "posenc: attention: the scale must be given once, got queries scaled by 0.25 and a "
       "scale of 0.25");
   positions const at{0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -254,8 +255,8 @@ TEST(encoded, queries_that_contradict_the_rest_are_refused) {
   auto const must =
       "posenc: attention: queries must be encoded already where the encoding is prepared so, and "
       "only there";
-  prepared_encoding<float, rope<halves>> const plain(heads.encoding, at, at, true),
-      prepared_so(heads.encoding, at, at, true, true);
+  prepared_encoding<float, decltype(both)> const plain(both, at, at, true),
+      prepared_so(both, at, at, true, true);
   EXPECT_EQ(
       message_of([&] { attention(encoded(heads.queries), keys, values, plain, {}, workspace); }),
       must);

@@ -20,6 +20,7 @@
 #include "oracle/rotary.hpp"
 #include "oracle/sinusoidal.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/attention/rules.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
@@ -184,7 +185,7 @@ TEST(reference_attention, agrees_with_attention_under_masks_and_options) {
   given_mask const cells(biases.data(), {70, 4, 70});
   agrees_with_attention(encoding, {.mask = mask::given(cells)});
   agrees_with_attention(encoding, {.mask = mask::given(cells) & mask::window(30, 2)});
-  agrees_with_attention(soft_cap(0.5), {.mask = mask::given(cells) & mask::causal});
+  agrees_with_attention(attention_rules{.sees = mask::given(cells) & mask::causal, .cap = 0.5});
   tensors const x({7, 7, 2, 2, 4, 4});
   std::vector<std::size_t> const lengths{3, 4};
   std::vector<std::int64_t> const at{5, -2, 9, 9, 0, 1, 100};
