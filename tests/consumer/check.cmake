@@ -19,8 +19,10 @@ run("${CMAKE_COMMAND}" -G Ninja -S "${unpacked}" -B "${room}/of_unpacked" "-DCMA
 run("${CMAKE_COMMAND}" --build "${room}/of_unpacked" --target release)
 file(READ "${room}/release/SHA256SUMS" sums)
 file(READ "${room}/of_unpacked/release/SHA256SUMS" again)
-if(NOT sums MATCHES "^([0-9a-f]+)  posenc-[0-9.]+tar.gz\n[0-9a-f]+  posenc-conformance-[0-9.]+tar.gz\n[0-9a-f]+  posenc_rotation.hpp\n$" OR NOT sums STREQUAL again)
-  message(FATAL_ERROR "a release must have the same three files from a checkout and from its own archive, has\n${sums}and\n${again}")
+set(sum "[0-9a-f]+  posenc")
+if(NOT sums MATCHES "^([0-9a-f]+)  posenc-[0-9.]+tar.gz\n${sum}-conformance-[0-9.]+tar.gz\n${sum}.h\n${sum}_attention.hpp\n${sum}_kernels.cpp\n${sum}_rotation.hpp\n$"
+    OR NOT sums STREQUAL again)
+  message(FATAL_ERROR "a release must have the same six files from a checkout and from its own archive, has\n${sums}and\n${again}")
 endif()
 set(hash "${CMAKE_MATCH_1}")
 
@@ -62,9 +64,9 @@ endforeach()
 # The first page's recipes, pasted into a project without a build type, optimise what they compile: the last -O of a command.
 file(READ "${SOURCE}/README.md" text)
 string(REGEX REPLACE ".*\n## Install\n" "" text "${text}")
-string(REGEX MATCH "```cmake\n(find_package[^`]*)```.*```cmake\n(include[^`]*)```" found "${text}")
+string(REGEX MATCH "```cmake\n(find_package[^`]*)```.*```cmake\n(add_subdirectory[^`]*)```" found "${text}")
 set(recipes "${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}")
-string(REGEX REPLACE "URL <[^)]*" "URL \"file://${archive}\" URL_HASH SHA256=${hash}" recipes "${recipes}")
+string(REPLACE "add_subdirectory(posenc)" "add_subdirectory(\"${unpacked}\" posenc)" recipes "${recipes}")
 foreach(recipe IN LISTS recipes)
   file(WRITE "${room}/recipe.cmake" "${recipe}")
   run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/RECIPES" --fresh -DCONSUME=RECIPES "-DRECIPE=${room}/recipe.cmake"
