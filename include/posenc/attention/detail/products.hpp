@@ -27,7 +27,8 @@ void in_parts(std::size_t first, std::size_t last, std::size_t most, auto const&
     part(first, std::min(most, last - first));
 }
 
-/// What a tile of rows sees of `keys` keys from `key` on, made whole registers, within the block.
+/// The part of `keys` keys from `key` on that a tile of rows sees, made whole registers, within the
+/// block.
 template <std::floating_point T>
 token_range keys_of_tile(block_shape const& b, std::size_t row, std::size_t rows, std::size_t key,
                          std::size_t keys) noexcept {
