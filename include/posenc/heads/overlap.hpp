@@ -18,7 +18,16 @@ struct memory_range {
   std::uintptr_t first = 0, last = 0;  ///< in bytes
   /// Whether a byte is in both.
   friend constexpr bool overlap(memory_range a, memory_range b) noexcept {
+    a = a.from_0(), b = b.from_0();
     return a.first < b.last && b.first < a.last;
+  }
+
+ private:
+  // Pages that no slot has may be below address 0: then first wraps around, and what exists begins
+  // at 0. With 32 bits last may have wrapped around instead.
+  constexpr memory_range from_0() const noexcept {
+    if (first <= last) return *this;
+    return {0, sizeof(void*) == 8 ? last : std::numeric_limits<std::uintptr_t>::max()};
   }
 };
 
@@ -41,14 +50,10 @@ struct strided_memory {
       head.last += (count - 1) * n;
     }
   }
-  /// From the lowest byte, or 0 if it would be below, to one beyond the highest.
+  /// From the lowest byte to one beyond the highest.
   memory_range all() const noexcept {
     auto range = head;
     for (auto const [count, stride] : of_head) range.last += (count - 1) * stride;
-    if (range.last < range.first) {  // of 32 bits the end may have wrapped around instead
-      constexpr auto most = std::numeric_limits<std::uintptr_t>::max();
-      return {0, sizeof(void*) == 8 ? range.last : most};
-    }
     return range;
   }
   /// Whether each stride is at least as long as what the shorter ones span: no two heads share a
