@@ -8,9 +8,10 @@ list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
 # for rotation and a sixth for attention, whose tests run as quickly; those of analysis do not. CPU seconds to compile and to
 # run, on a Zen 3: rotation 98 + 64 at -O0, 118 + 5 at -Og; analysis 31 + 128 at -O0, 49 + 5 at -O1; softmax 13 + 16 at -O0,
 # 20 + 2 at -Og. Calls stay calls there (POSENC_CALLS): rotation compiles in 82 CPU s of a Zen 5 instead of 124, attention in 85
-# instead of 98, and their tests run as quickly.
+# instead of 98, and their tests run as quickly. asan is at -O0, too: all its rooms take 310 + 76 there, and took 1030 + 70 at
+# -O1, where clang inlines what must be inlined with every check of it.
 set(optimised)
-if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
+if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-O0")
   set(optimised simd rotation decode attention adapter analysis program softmax cache)
 endif()
 
