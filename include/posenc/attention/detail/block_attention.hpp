@@ -44,8 +44,13 @@ class block_attention {
         sizes_(work_.sizes(workers, given_.keys)),
         all_(all),
         rounds_(call.rounds()),
+        multiplies_words_(call.multiplies_words()),
         scores_(call.sites(), given_, call.missing(), sizes_, memory),
         memory_(memory, given_, sizes_, work_.in_place, rounds_, has_temperature(call.encoding())) {
+    if constexpr (Call::may_multiply_words) {
+      if (multiplies_words_)
+        words_ = memory.take<float>(sizes_.blocks, sizes_.queries * given_.group * words_of_head());
+    }
     if constexpr (Call::may_round)
       rounded_ = {memory,
                   sizes_.blocks,
@@ -89,11 +94,21 @@ class block_attention {
 
   void encode(std::size_t i) {
     scores_.encode(i, call_.queries(), first_of(i), count_of(i), piece_.kv_head, piece_.kv_heads);
+    if constexpr (Call::may_multiply_words) {
+      if (multiplies_words_)
+        copy_words(words_of(i), call_.queries()
+                                    .slice_tokens(first_of(i), count_of(i))
+                                    .slice_heads(piece_.kv_head * given_.group, given_.group));
+    }
     if constexpr (Call::may_round) {
       if (rounds_.keys)
         rounded_.queries[i].round(scores_.encoded_queries(i), count_of(i) * given_.group,
                                   given_.head_dim, static_cast<float>(given_.scale));
     }
+  }
+  std::size_t words_of_head() const noexcept { return (given_.head_dim + 1) / 2; }
+  float* words_of(std::size_t i) const noexcept {
+    return words_ + i * sizes_.queries * given_.group * words_of_head();
   }
   void attend_to_part(token_range part) {
     bool has_panels = false;
@@ -144,6 +159,13 @@ class block_attention {
       if (rounds_.keys && reads_keys<typename Call::encoding_type>(given_))
         return rounded_.keys.begin({call_.keys(), piece_.kv_head, part});
     }
+    if constexpr (Call::may_multiply_words) {
+      if (multiplies_words_) {
+        copy_words(memory_.keys, keys().slice_tokens(part.first, part.last - part.first));
+        return memory_.key_panels.begin(
+            {memory_.keys, {part.last - part.first, 1, words_of_head()}}, part.first);
+      }
+    }
     auto const some =
         scores_.encoded_keys(memory_.keys, keys().slice_tokens(part.first, part.last - part.first),
                              part.first, piece_.kv_head);
@@ -163,6 +185,11 @@ class block_attention {
     if constexpr (Call::may_round) {
       if (rounds_.keys)
         return scores_.multiply(scores_.data(), rounded_.keys, rounded_.queries[block_]);
+    }
+    if constexpr (Call::may_multiply_words) {
+      if (multiplies_words_)
+        return multiply_scores<word_tile>(scores_.data(), static_cast<float>(given_.scale),
+                                          words_of(block_), memory_.key_panels, scores_.shape());
     }
     if (work_.in_place)
       scores_.multiply(scores_.data(), keys(), memory_.few);
@@ -259,6 +286,8 @@ class block_attention {
   block_sizes sizes_;
   partial_rows<T> all_;
   rounded_sides rounds_;
+  bool multiplies_words_;
+  float* words_ = nullptr;  // of queries
   score_blocks<T, typename Call::encoding_type> scores_;
   block_memory<T> memory_;
   struct none {};

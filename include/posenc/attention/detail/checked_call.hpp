@@ -23,6 +23,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/encoding/scheme.hpp"
+#include "posenc/simd/x86_bfloat16_products.hpp"
 #include "posenc/simd/x86_pair_products.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
@@ -99,6 +100,21 @@ class checked_call {
   rounded_sides rounds() const noexcept {
     if (!may_round || work_.in_place) return {};
     return {rounds_products(keys_), rounds_products(values_)};
+  }
+  /// Whether queries and keys are bfloat16 numbers, and the CPU's own products of them are faster
+  /// than, and as exact as, products of floats.
+  static constexpr bool may_multiply_words =
+      multiplies_bfloat16 && std::same_as<number, float> &&
+      may_be_bfloat16<std::remove_cvref_t<decltype(heads_of(std::declval<Q const&>()))>> &&
+      may_be_bfloat16<std::remove_cvref_t<K>>;
+  bool multiplies_words() const noexcept {
+    if constexpr (may_multiply_words) {
+      return !work_.in_place && reads_keys<Encoding>(given_) &&
+             (!acts_on_queries_and_keys<Encoding> || given_.queries_are_encoded) &&
+             !rounds().keys && are_bfloat16(queries_) && are_bfloat16(keys_);
+    } else {
+      return false;
+    }
   }
   prepared_sites<number, Encoding> const& sites() const noexcept {
     return step_ == nullptr ? *own_step_ : *step_;

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -71,6 +72,39 @@ template <class T, class Heads>
 heads_view<T const> as_computed(T* numbers, Heads const& x) {
   auto const in_place = numbers_in_place<T>(x);
   return in_place.tokens() != 0 ? in_place : heads_view<T const>(copied<T>(numbers, x));
+}
+
+/// Whether heads may be bfloat16 numbers, and whether they are.
+template <class Heads>
+concept may_be_bfloat16 = chooses_format<Heads> ||
+    (heads_of_numbers<Heads> &&
+     std::same_as<std::remove_const_t<typename Heads::element_type>, bfloat16>);
+template <class Heads>
+bool are_bfloat16(Heads const& x) noexcept {
+  bool are = may_be_bfloat16<Heads>;
+  if constexpr (chooses_format<Heads>)
+    visit_format(x, [&]<class Some>(Some const&) { are = may_be_bfloat16<Some>; });
+  return are;
+}
+/// Copies heads that are bfloat16 numbers as words of two dims, [tokens][heads][words]; an odd last
+/// dim has a 0 beside it.
+template <class Heads>
+void copy_words(float* to, Heads const& x) noexcept {
+  if constexpr (chooses_format<Heads>) {
+    visit_format(x, [&]<class Some>(Some const& some) {
+      if constexpr (may_be_bfloat16<Some>) copy_words(to, some);
+    });
+  } else {
+    auto const dims = x.head_dim(), words = (dims + 1) / 2;
+    constexpr std::size_t ahead = 8;  // tokens: no CPU foresees their stride
+    for (std::size_t token = 0; token < x.tokens(); ++token) {
+      for (std::size_t head = 0; head < x.heads(); ++head, to += words) {
+        if (token + ahead < x.tokens()) prefetch_numbers(x(token + ahead, head));
+        to[words - 1] = 0;
+        std::memcpy(to, x(token, head).data(), dims * sizeof(bfloat16));
+      }
+    }
+  }
 }
 
 }  // namespace detail

@@ -39,8 +39,8 @@ token_range keys_of_tile(block_shape const& b, std::size_t row, std::size_t rows
 }
 
 /// scores = scale * q k^T where queries see keys, elsewhere unspecified, for any rows of one kv
-/// head, with the keys that are in panels. q: [rows][head_dim] dense.
-template <std::floating_point T>
+/// head, with the keys that are in panels. q: [rows][head_dim] dense. Tile: word_tile of words.
+template <class Tile, std::floating_point T>
 void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_shape const& b) {
   auto const dims = k.head().head_dim(), seen = b.seen();
   in_parts(std::max(b.keys.first, k.first()), k.last(), tile_columns<T>,
@@ -51,13 +51,18 @@ void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_sh
                in_parts(0, b.rows(), tile_rows, [&](std::size_t row, std::size_t rows) {
                  auto const [from, to] = keys_of_tile<T>(b, row, rows, key, keys);
                  if (from >= to) return;
-                 multiply(tile<T>{scores + row * seen + from - b.keys.first, seen,
-                                  rows_of_tile(q + row * dims + dim, dims, rows), 1,
-                                  panel + (from - key), terms, scale, dim > 0},
+                 multiply(Tile{{scores + row * seen + from - b.keys.first, seen,
+                                rows_of_tile(q + row * dims + dim, dims, rows), 1,
+                                panel + (from - key), terms, scale, dim > 0}},
                           rows, to - from);
                });
              });
            });
+}
+template <std::floating_point T>
+void multiply_scores(T* scores, T scale, T const* q, tile_panels<T>& k, block_shape const& b) {
+  struct of_numbers : tile<T> {};
+  multiply_scores<of_numbers>(scores, scale, q, k, b);
 }
 
 /// outputs[row] += the sum over keys s of weights[row][s] v[s], for any rows of one kv head, with
