@@ -13,10 +13,6 @@
 #define POSENC_HAS_DOT_PRODUCTS        // of bytes
 #define POSENC_HAS_PAIR_PRODUCTS       // of integers of 16 bits
 #define POSENC_HAS_WIDE_PAIR_PRODUCTS  // in registers of 64 bytes
-// Of bfloat16: CPUs with AMX have 0.4 of the rate at which they multiply floats.
-#if defined(__AVX512BF16__) && !defined(__AMX_BF16__)
-#define POSENC_HAS_BFLOAT16_PRODUCTS
-#endif
 #elif defined(__AVXVNNI__) && !defined(__AVX512F__)
 #define POSENC_HAS_PAIR_PRODUCTS
 #endif

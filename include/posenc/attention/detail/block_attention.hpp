@@ -47,10 +47,8 @@ class block_attention {
         multiplies_words_(call.multiplies_words()),
         scores_(call.sites(), given_, call.missing(), sizes_, memory),
         memory_(memory, given_, sizes_, work_.in_place, rounds_, has_temperature(call.encoding())) {
-    if constexpr (Call::may_multiply_words) {
-      if (multiplies_words_)
-        words_ = memory.take<float>(sizes_.blocks, sizes_.queries * given_.group * words_of_head());
-    }
+    if constexpr (Call::may_multiply_words)
+      words_ = memory.take<float>(sizes_.queries * given_.group, words_of_head());
     if constexpr (Call::may_round)
       rounded_ = {memory,
                   sizes_.blocks,
@@ -94,12 +92,6 @@ class block_attention {
 
   void encode(std::size_t i) {
     scores_.encode(i, call_.queries(), first_of(i), count_of(i), piece_.kv_head, piece_.kv_heads);
-    if constexpr (Call::may_multiply_words) {
-      if (multiplies_words_)
-        copy_words(words_of(i), call_.queries()
-                                    .slice_tokens(first_of(i), count_of(i))
-                                    .slice_heads(piece_.kv_head * given_.group, given_.group));
-    }
     if constexpr (Call::may_round) {
       if (rounds_.keys)
         rounded_.queries[i].round(scores_.encoded_queries(i), count_of(i) * given_.group,
@@ -107,9 +99,6 @@ class block_attention {
     }
   }
   std::size_t words_of_head() const noexcept { return (given_.head_dim + 1) / 2; }
-  float* words_of(std::size_t i) const noexcept {
-    return words_ + i * sizes_.queries * given_.group * words_of_head();
-  }
   void attend_to_part(token_range part) {
     bool has_panels = false;
     for (std::size_t i = 0; i < piece_.blocks; ++i) {
@@ -187,9 +176,13 @@ class block_attention {
         return scores_.multiply(scores_.data(), rounded_.keys, rounded_.queries[block_]);
     }
     if constexpr (Call::may_multiply_words) {
-      if (multiplies_words_)
-        return multiply_scores<word_tile>(scores_.data(), static_cast<float>(given_.scale),
-                                          words_of(block_), memory_.key_panels, scores_.shape());
+      if (multiplies_words_) {
+        copy_words(words_, call_.queries()
+                               .slice_tokens(first_of(block_), count_of(block_))
+                               .slice_heads(piece_.kv_head * given_.group, given_.group));
+        return multiply_scores<word_tile>(scores_.data(), static_cast<float>(given_.scale), words_,
+                                          memory_.key_panels, scores_.shape());
+      }
     }
     if (work_.in_place)
       scores_.multiply(scores_.data(), keys(), memory_.few);
@@ -287,7 +280,7 @@ class block_attention {
   partial_rows<T> all_;
   rounded_sides rounds_;
   bool multiplies_words_;
-  float* words_ = nullptr;  // of queries
+  float* words_ = nullptr;  // of the queries of a block
   score_blocks<T, typename Call::encoding_type> scores_;
   block_memory<T> memory_;
   struct none {};

@@ -23,7 +23,6 @@
 #include "posenc/core/target.hpp"
 #include "posenc/decode/dot_products.hpp"
 #include "posenc/encoding/scheme.hpp"
-#include "posenc/simd/x86_bfloat16_products.hpp"
 #include "posenc/simd/x86_pair_products.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
@@ -104,14 +103,14 @@ class checked_call {
   /// Whether queries and keys are bfloat16 numbers, and the CPU's own products of them are faster
   /// than, and as exact as, products of floats.
   static constexpr bool may_multiply_words =
-      multiplies_bfloat16 && std::same_as<number, float> &&
-      may_be_bfloat16<std::remove_cvref_t<decltype(heads_of(std::declval<Q const&>()))>> &&
-      may_be_bfloat16<std::remove_cvref_t<K>>;
+      std::same_as<number, float> &&
+      may_be_words<std::remove_cvref_t<decltype(heads_of(std::declval<Q const&>()))>> &&
+      may_be_words<std::remove_cvref_t<K>>;
   bool multiplies_words() const noexcept {
     if constexpr (may_multiply_words) {
       return !work_.in_place && reads_keys<Encoding>(given_) &&
              (!acts_on_queries_and_keys<Encoding> || given_.queries_are_encoded) &&
-             !rounds().keys && are_bfloat16(queries_) && are_bfloat16(keys_);
+             !rounds().keys && are_words(queries_) && are_words(keys_);
     } else {
       return false;
     }

@@ -13,6 +13,7 @@
 #include "posenc/heads/chosen_format.hpp"
 #include "posenc/heads/heads_view.hpp"
 #include "posenc/heads/storage.hpp"
+#include "posenc/simd/x86_bfloat16_products.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
@@ -74,17 +75,26 @@ heads_view<T const> as_computed(T* numbers, Heads const& x) {
   return in_place.tokens() != 0 ? in_place : heads_view<T const>(copied<T>(numbers, x));
 }
 
-/// Whether heads may be bfloat16 numbers, and whether they are.
 template <class Heads>
-concept may_be_bfloat16 = chooses_format<Heads> ||
-    (heads_of_numbers<Heads> &&
-     std::same_as<std::remove_const_t<typename Heads::element_type>, bfloat16>);
+inline constexpr bool are_bfloat16 = false;
+template <heads_of_numbers Heads>
+inline constexpr bool are_bfloat16<Heads> =
+    std::same_as<std::remove_const_t<typename Heads::element_type>, bfloat16>;
+
+/// Whether heads may be bfloat16 numbers that the CPU multiplies, and whether they are: a format
+/// that is known as the program runs says so.
 template <class Heads>
-bool are_bfloat16(Heads const& x) noexcept {
-  bool are = may_be_bfloat16<Heads>;
-  if constexpr (chooses_format<Heads>)
-    visit_format(x, [&]<class Some>(Some const&) { are = may_be_bfloat16<Some>; });
-  return are;
+concept may_be_words = (multiplies_bfloat16 && are_bfloat16<Heads>) ||
+                       (may_multiply_bfloat16 && requires(Heads const& heads) {
+                         { heads.format().multiplies_bfloat16() } -> std::same_as<bool>;
+                       });
+template <class Heads>
+bool are_words(Heads const& heads) noexcept {
+  if constexpr (requires { heads.format().multiplies_bfloat16(); }) {
+    return heads.format().multiplies_bfloat16();
+  } else {
+    return are_bfloat16<Heads>;
+  }
 }
 /// Copies heads that are bfloat16 numbers as words of two dims, [tokens][heads][words]; an odd last
 /// dim has a 0 beside it.
@@ -92,7 +102,7 @@ template <class Heads>
 void copy_words(float* to, Heads const& x) noexcept {
   if constexpr (chooses_format<Heads>) {
     visit_format(x, [&]<class Some>(Some const& some) {
-      if constexpr (may_be_bfloat16<Some>) copy_words(to, some);
+      if constexpr (are_bfloat16<Some>) copy_words(to, some);
     });
   } else {
     auto const dims = x.head_dim(), words = (dims + 1) / 2;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "posenc/c/detail/choice.hpp"
 #include "posenc/c/detail/handles.hpp"
 #include "posenc/c/detail/views.hpp"
 #include "posenc/core/target.hpp"
@@ -197,6 +198,8 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
   plan.outputs = from_head(outputs, plan.first_head());
   plan.keys = from_head(keys, first), plan.values = from_head(values, first);
   plan.keys.rounds_products = plan.values.rounds_products = a.dot_products != 0;
+  for (auto* const heads : {&plan.queries, &plan.keys})
+    heads->multiplies_bfloat16 = heads->format == POSENC1_BF16 && multiplies_bfloat16_in_use();
   return plan;
 }
 

@@ -56,6 +56,11 @@ inline bool runs_v4_vnni() noexcept { return runs_v4() && POSENC_HAS("avx512vnni
 #endif
 #if defined(POSENC_KERNELS_V4_BF16)
 inline bool runs_v4_bf16() noexcept { return runs_v4_vnni() && POSENC_HAS("avx512bf16"); }
+// Whether products of bfloat16 are slower than products of floats: see simd/x86_bfloat16_products.
+inline bool has_amx_bfloat16() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 22 & 1) != 0;
+}
 #endif
 
 #if defined(POSENC_KERNELS_BF16)
@@ -118,6 +123,17 @@ inline instruction_set const& chosen_set() {
     chosen.store(set, std::memory_order_relaxed);
   }
   return *set;
+}
+
+/// Whether attention's set multiplies bfloat16 numbers: it has the kernel, and the set in use the
+/// instruction.
+inline bool multiplies_bfloat16_in_use() {
+#if defined(POSENC_KERNELS_V4_BF16)
+  static bool const is_quick = !has_amx_bfloat16();
+  return is_quick && &chosen_set() == &posenc_c::set_v4_bf16;
+#else
+  return false;
+#endif
 }
 
 }}}  // namespace posenc::detail::c

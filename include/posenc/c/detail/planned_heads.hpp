@@ -81,6 +81,7 @@ struct run_time_format {
   stored_heads const* heads;
 
   bool rounds_products() const noexcept requires Visited { return heads->rounds_products; }
+  bool multiplies_bfloat16() const noexcept requires Visited { return heads->multiplies_bfloat16; }
   std::size_t bytes(std::size_t) const noexcept { return 1; }  // strides say the same
   std::size_t scale_bytes(std::size_t) const noexcept { return 1; }
   void encode(std::span<float const> head, std::byte* to, std::byte* scales) const noexcept {

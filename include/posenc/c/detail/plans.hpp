@@ -62,10 +62,11 @@ struct places {
 
 /// Heads in a format.
 struct stored_heads {
-  places codes, scales;          ///< scales: of formats that have them elsewhere
-  std::uint32_t format;          ///< a posenc1_format
-  float scale, inverse;          ///< of the tensor
-  bool rounds_products = false;  ///< as posenc::dot_products does, in attention
+  places codes, scales;              ///< scales: of formats that have them elsewhere
+  std::uint32_t format;              ///< a posenc1_format
+  float scale, inverse;              ///< of the tensor
+  bool rounds_products = false;      ///< as posenc::dot_products does, in attention
+  bool multiplies_bfloat16 = false;  ///< they are such numbers, and the CPU is quick at products
 };
 inline constexpr std::uint32_t formats = POSENC1_IQ4_NL,  ///< from 1 on
     types = POSENC1_BF16;                                 ///< formats of numbers, from 1 on
