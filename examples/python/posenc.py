@@ -101,7 +101,7 @@ _Layer = _struct("i layout, n first_dim rotary_dim head_dim behind ahead chunk, 
                  "i learned_bias")
 _Heads = _struct("p data, i format, z page_stride token_stride head_stride, p slots, n pages page_tokens, p scales, "
                  "z scales_page_stride scales_token_stride scales_head_stride, d scale inverse")
-_Rows = _struct("p cos_sin, n tokens batches rows pairs, p maker")
+_Rows = _struct("p cos_sin, n tokens batches rows pairs, p maker, n heads")
 _Norm = _struct("d eps, i kind place eps_place, p weight, i weight_format plus_one")
 _Operand = _struct("heads from_ to also_to, n heads head_dim, i layout to_layout, n first_dim, norm norm, d factor, "
                    "i rounding rounded_to, n hadamard from_hadamard", heads=_Heads, norm=_Norm)
