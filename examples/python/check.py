@@ -239,6 +239,107 @@ class Rows(unittest.TestCase):
         self.assertEqual((changed.axes, changed.inv_freq[0]), (3, 0.5))
 
 
+class MixedFrequencies(unittest.TestCase):
+    """Of each head, on all axes at once."""
+
+    def setUp(self):
+        random = numpy.random.default_rng(7)
+        self.f = posenc.MixedFrequencies(random.standard_normal((2, 3, 8)), 1.25)
+        self.at = random.integers(-50, 50, (3, 7))
+        self.q, self.k, self.v = (random.standard_normal((7, heads, 20)).astype(numpy.float32) for heads in (4, 2, 2))
+
+    def turned(self, x, layout, at=None):
+        angle = numpy.einsum("at,hai->thi", self.at if at is None else at, self.f.inv_freq).repeat(x.shape[1] // 2, axis=1)
+        step = {"halves": (slice(0, 8), slice(8, 16)), "interleaved": (slice(0, 16, 2), slice(1, 16, 2))}[layout]
+        result, (a, b) = x.astype(float), (x[..., part].astype(float) for part in step)
+        result[..., step[0]] = 1.25 * (a * numpy.cos(angle) - b * numpy.sin(angle))
+        result[..., step[1]] = 1.25 * (a * numpy.sin(angle) + b * numpy.cos(angle))
+        return result
+
+    def test_rotate_and_attend(self):
+        f, at, q, k, v = self.f, self.at, self.q, self.k, self.v
+        self.assertEqual((f.heads, f.axes, f.inv_freq.shape, f.attention_factor, f.rows(at).shape), (2, 3, (2, 3, 8), 1.25, (2, 7, 2, 8)))
+        for layout in ("halves", "interleaved"):
+            for x in (q, k):
+                numpy.testing.assert_allclose(posenc.rope(x, at, f, layout=layout), self.turned(x, layout), 0, 2e-6)
+            numpy.testing.assert_allclose(posenc.rope(q, at / 24, f, layout=layout), self.turned(q, layout, at / 24), 0, 2e-6)
+            found = posenc.attention(q, k, v, encoding=f, query_positions=at, key_positions=at, layout=layout, causal=True)
+            wanted = posenc.attend(self.turned(q, layout), self.turned(k, layout), v.astype(float), causal=True)
+            numpy.testing.assert_allclose(found, wanted, 0, 5e-6)
+        doubles = posenc.rope(q.astype(float), at, f)
+        numpy.testing.assert_allclose(doubles, self.turned(q, "halves"), 0, 1e-13)
+        both = posenc.rope(numpy.stack([q, q]), numpy.stack([at, at + 1], axis=1), f)
+        self.assertTrue((both == numpy.stack([posenc.rope(q, at, f), posenc.rope(q, at + 1, f)])).all())
+        self.assertTrue((posenc.rotate(numpy.stack([q, q]), f.rows(at)) == both[0]).all())
+        self.assertTrue((f.rows(at[0]) == f.rows([at[0]] * 3)).all())
+        cache, slots = posenc.Cache("q8_0", pages=2, page_tokens=4, heads=2, head_dim=32), numpy.arange(7)
+        wide = numpy.concatenate([k, k[..., :12]], axis=-1)
+        posenc.write_step(f.rows(at), keys=posenc.StepHeads(wide, cache=cache, slots=slots))
+        numpy.testing.assert_allclose(posenc.read_cache(cache, slots), posenc.rope(wide, at, f), 0, 0.03)
+        one = posenc.MixedFrequencies(numpy.ones((1, 1, 3)))
+        self.assertTrue((one.rows([5, 7])[0] == posenc.frequencies(inv_freq=[1, 1, 1]).rows([5, 7])).all())
+        self.assertTrue((copy.deepcopy(f).rows(at) == f.rows(at)).all())
+
+    @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
+    def test_have_the_gradient_of_rope(self):
+        x, seed = torch.from_numpy(self.q).requires_grad_(), torch.from_numpy(self.q[::-1].copy())
+        (posenc.rope(x, self.at, self.f) * seed).sum().backward()
+        numpy.testing.assert_allclose(x.grad, posenc.rope(seed, -self.at, self.f), 0, 2e-6)
+
+    def test_are_refused_where_they_are_wrong(self):
+        f, at, q = self.f, self.at, self.q
+        before = q.copy()
+        for said, call in {
+                "MixedFrequencies: inv_freq must be [heads, axes, pairs] of real numbers, got float64 [3]": lambda: posenc.MixedFrequencies([1.0, 2, 3]),
+                "MixedFrequencies: inv_freq must be [heads, axes, pairs] of real numbers, got float64 [0]": lambda: posenc.MixedFrequencies(None),
+                "mixed_row_maker: there must be a head and an axis at least, got 0 heads and 2 axes":
+                    lambda: posenc.MixedFrequencies(numpy.ones((0, 2, 4))),
+                "mixed_row_maker: inv_freq must be in [-2^64, 2^64] radians per position, got NaN at pair 1 of head 0 on axis 0":
+                    lambda: posenc.MixedFrequencies([[[1, numpy.nan]]]),
+                "mixed_row_maker: attention_factor must be finite and positive, got 0": lambda: posenc.MixedFrequencies([[[1]]], 0),
+                "rows: positions must be integers or floats, [3 axes, tokens] or [tokens], got int64 [2, 7]": lambda: f.rows(at[:2]),
+                "rotate: array: heads must be a multiple of the heads of rows, got 3 heads and rows of 2":
+                    lambda: posenc.rotate(q[:, :3], f.rows(at)),
+                "rope: x: heads must be a multiple of the heads of rows, got 3 heads and rows of 2": lambda: posenc.rope(q[:, :3], at, f),
+                "rotate: rows must be of a head at least, got 0": lambda: posenc.rotate(q, f.rows(at)[:0]),
+                "rotate: there must be one row for each of 7 tokens, or of 1 times as many, got 0": lambda: posenc.rotate(q, f.rows(at)[:, :0]),
+                "rotate: rows must be float32 [tokens, 2, pairs], or [heads, tokens, 2, pairs], got float32 [2, 7, 1, 8]":
+                    lambda: posenc.rotate(q, f.rows(at)[:, :, :1]),
+                "rotate: rows must be float32 [tokens, 2, pairs], or [heads, tokens, 2, pairs], got float32 [1, 2, 7, 2, 8]":
+                    lambda: posenc.rotate(q, f.rows(at)[None]),
+                "KeyBias: frequencies must be of type Frequencies, got posenc.MixedFrequencies": lambda: posenc.KeyBias(f, numpy.zeros((2, 20)), 4)}.items():
+            with self.subTest(said):
+                with self.assertRaises(posenc.Error) as caught:
+                    call()
+                self.assertEqual(str(caught.exception), "posenc: " + said)
+        self.assertTrue((q == before).all())
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            f.inv_freq[0] = 2
+
+    def test_have_the_heads_of_two_go_nets(self):
+        for net, heads in (("learned", 3), ("axial", 1)):
+            file = TRAINED / "katago" / f"katago-{net}-heads.safetensors"
+            if not file.exists():
+                self.skipTest(f"{file} is not there")
+            data = file.read_bytes()
+            end = 8 + int.from_bytes(data[:8], "little")
+            types = {"F32": numpy.float32, "F64": numpy.float64, "I64": numpy.int64}
+            of = {name: numpy.frombuffer(data[end:][slice(*x["data_offsets"])], types[x["dtype"]]).reshape(x["shape"])
+                  for name, x in json.loads(data[8:end]).items() if name != "__metadata__"}
+            at, asked = of["positions"].T, of["queries"]
+            for layer in sorted({name.rsplit(".", 1)[0] for name in of if name.startswith("layers.")}):
+                if net == "learned":
+                    inv_freq = of[layer + ".frequencies"].swapaxes(1, 2)  # [kv heads, x and y, pairs]
+                else:  # pairs 0 to 7 rotate by y, the others by x
+                    series = 100 ** (-numpy.arange(8) / 8)
+                    inv_freq = numpy.array([[[*0 * series, *series], [*series, *0 * series]]])
+                f = posenc.MixedFrequencies(inv_freq)
+                q, k, v = (of[f"{layer}.{name}"] for name in "qkv")
+                self.assertEqual(f.heads, heads)
+                found = posenc.attention(q, k, v, encoding=f, layout="interleaved", query_positions=at[:, asked], key_positions=at)
+                numpy.testing.assert_allclose(found, of[layer + ".outputs"], 0, 2e-6 * abs(v).max())
+
+
 class Rotate(unittest.TestCase):
     def test_any_type_layout_and_strides(self):
         random = numpy.random.default_rng(1)

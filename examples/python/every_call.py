@@ -52,6 +52,8 @@ def main(arguments: list[str]) -> None:
     print(posenc.__version__ == posenc.version(), posenc.instruction_set() != "", posenc.has_dot_products() in (True, False), of_config(arguments[0]).shape, of_caches().shape)
     three: posenc.Frequencies = posenc.frequencies(inv_freq=[1.0, 0.5, 0.25]).on_axes("contiguous", [1, 1, 1])
     scores: NDArray[numpy.float64] = posenc.profile(three, [0, 1, 2])
+    mixed, x = posenc.MixedFrequencies(numpy.ones((2, 2, 4))), numpy.ones((3, 2, 8), numpy.float32)
+    assert (posenc.rope(x, [[0, 1, 2], [5, 6, 7]], mixed) == posenc.rotate(x.copy(), mixed.rows([[0, 1, 2], [5, 6, 7]]))).all()
     print(three.axes, scores.round(3), len(arguments) < 2 or posenc.ask("inspect", arguments[0])["layers"])
 
 

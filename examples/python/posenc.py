@@ -20,6 +20,7 @@ An engine makes frequencies once, rows once a step, and writes into its buffers:
     f = posenc.frequencies(rule="yarn", rotary_dim=64, base=150000, factor=32, original_length=4096)
     rows = f.rows([0, 7, 1_000_000])                           # [tokens, 2, pairs], cosines first
     rows = f.on_axes("contiguous", [16, 24, 24]).rows(times_rows_columns)         # [axes, tokens]
+    rows = posenc.MixedFrequencies(learned).rows(x_and_y)      # [heads, tokens, 2, pairs]
     posenc.rotate(queries, rows)                               # [..., tokens, heads, head_dim]
     score = posenc.profile(f, distances=range(8192))           # mean score by distance
 
@@ -50,8 +51,8 @@ import threading
 
 import numpy
 
-__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "alibi_slopes", "ask", "attend", "attention",
-           "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
+__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "MixedFrequencies", "StepHeads", "alibi_slopes", "ask", "attend",
+           "attention", "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
            "ring_slots", "rope", "rotate", "version", "write_step"]
 __version__ = "0.1.0"
 
@@ -101,7 +102,7 @@ _Layer = _struct("i layout, n first_dim rotary_dim head_dim behind ahead chunk, 
                  "i learned_bias")
 _Heads = _struct("p data, i format, z page_stride token_stride head_stride, p slots, n pages page_tokens, p scales, "
                  "z scales_page_stride scales_token_stride scales_head_stride, d scale inverse")
-_Rows = _struct("p cos_sin, n tokens batches rows pairs, p maker")
+_Rows = _struct("p cos_sin, n tokens batches rows pairs, p maker, n heads")
 _Norm = _struct("d eps, i kind place eps_place, p weight, i weight_format plus_one")
 _Operand = _struct("heads from_ to also_to, n heads head_dim, i layout to_layout, n first_dim, norm norm, d factor, "
                    "i rounding rounded_to, n hadamard from_hadamard", heads=_Heads, norm=_Norm)
@@ -154,6 +155,7 @@ def _load():
             c.posenc1_frequencies_of_model.argtypes = [ctypes.c_char_p, _size, _size, _pointer, _pointer]
             c.posenc1_alibi_slopes.argtypes = [_size, _double, _double, _pointer]
             c.posenc1_row_maker_create.argtypes = [_pointer, ctypes.c_int64, _pointer]
+            c.posenc1_mixed_row_maker_create.argtypes = [_pointer, _size, _size, _size, _double, _pointer]
             for name in ("posenc1_write_rows", "posenc1_write_fractional_rows"):
                 getattr(c, name).argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
             c.posenc1_rotate.argtypes = [ctypes.POINTER(_Rows), ctypes.POINTER(_Operand), _size, _size, _size]
@@ -494,10 +496,10 @@ def _positions(where, values, axes, name="positions"):
 
 
 def _rows(where, rows, dtype):
-    """[tokens, 2, pairs] for a call."""
+    """[tokens, 2, pairs], or of heads, for a call."""
     given = rows if rows.__class__ is numpy.ndarray else _array(where, "rows", rows)
-    if given.dtype != dtype or given.ndim != 3 or given.shape[1] != 2:
-        raise Error(f"posenc: {where}: rows must be {numpy.dtype(dtype)} [tokens, 2, pairs], got "
+    if given.dtype != dtype or given.ndim not in (3, 4) or given.shape[-2] != 2:
+        raise Error(f"posenc: {where}: rows must be {numpy.dtype(dtype)} [tokens, 2, pairs], or [heads, tokens, 2, pairs], got "
                     f"{'None' if rows is None else _type_of(given)}")
     return _for_c(given, dtype)
 
@@ -610,19 +612,8 @@ class Frequencies:
         of text. table_range: whole ones within it come from a table (see posenc.h)."""
         return self._rows("rows", "positions", positions, dtype, table_range)
 
-    def _rows(self, where, name, positions, dtype, table_range):
-        try:
-            format = _TYPE_OF[numpy.dtype(dtype)] if dtype is not None else 0
-        except (KeyError, TypeError):
-            format = 0
-        if format not in _REALS:
-            raise Error(f"posenc: {where}: dtype must be float32 or float64, got {_shown(dtype)}")
-        given = _positions(where, positions, self._axes, name)
-        result = numpy.empty((given.shape[1], 2, self._pairs), dtype)
-        fractional = given.dtype == numpy.float64
-        _call("posenc1_write_fractional_rows" if fractional else "posenc1_write_rows", self._maker(table_range),
-              _data(given), None, given.shape[1], format, _data(result))
-        return result
+    def _rows(self, where, name, positions, dtype, table_range=0):
+        return _written_rows(where, name, positions, dtype, self._axes, (), self._pairs, lambda: self._maker(table_range))
 
     def _maker(self, table_range):
         table_range = _count("rows", "table_range", table_range)
@@ -631,6 +622,65 @@ class Frequencies:
             _call("posenc1_row_maker_create", self._handle, table_range, ctypes.byref(maker))
             self._makers[table_range] = maker
         return self._makers[table_range]
+
+
+def _written_rows(where, name, positions, dtype, axes, heads, pairs, maker):
+    """[*heads, tokens, 2, pairs], by what maker() returns."""
+    try:
+        format = _TYPE_OF[numpy.dtype(dtype)] if dtype is not None else 0
+    except (KeyError, TypeError):
+        format = 0
+    if format not in _REALS:
+        raise Error(f"posenc: {where}: dtype must be float32 or float64, got {_shown(dtype)}")
+    given = _positions(where, positions, axes, name)
+    result = numpy.empty((*heads, given.shape[1], 2, pairs), dtype)
+    fractional = given.dtype == numpy.float64
+    _call("posenc1_write_fractional_rows" if fractional else "posenc1_write_rows", maker(), _data(given), None,
+          given.shape[1], format, _data(result))
+    return result
+
+
+class MixedFrequencies:
+    """Frequencies of each head on several axes, inv_freq [heads, axes, pairs] in radians per position: a
+    pair rotates by all axes at once, by the sum of position[axis] inv_freq[head, axis, pair]. RoPE-Mixed
+    of vision transformers and KataGo's learned nets have them for each kv head; on one axis, AdaRoPE.
+
+        f = posenc.MixedFrequencies(learned)
+        outputs = posenc.attention(q, k, v, encoding=f, query_positions=x_and_y, key_positions=x_and_y)
+
+    Query heads share the frequencies of their kv head: of H heads that are rotated, head h has those of
+    h heads / H."""
+
+    def __init__(self, inv_freq, attention_factor=1.0):
+        where, self._maker = "MixedFrequencies", _pointer()
+        given = _numbers(where, "inv_freq", () if inv_freq is None else inv_freq, ("heads", "axes", "pairs"))
+        self._inv_freq = given.copy()
+        self._inv_freq.flags.writeable = False
+        self._heads, self._axes, self._pairs = given.shape
+        self._attention_factor = _real(where, "attention_factor", attention_factor)
+        _call("posenc1_mixed_row_maker_create", _data(self._inv_freq), *given.shape, self._attention_factor,
+              ctypes.byref(self._maker))
+
+    inv_freq = Frequencies.inv_freq
+    attention_factor, axes, heads = map(_fixed, ("attention_factor", "axes", "heads"))
+    layout, first_dim, _layer = property(lambda _: "halves"), property(lambda _: 0), None  # unless rope is told another
+
+    def rows(self, positions, dtype=numpy.float32):
+        """Cosines and sines times the attention factor, [heads, tokens, 2, pairs], as exact as those of
+        Frequencies. positions: integers or floats, [axes, tokens], or [tokens], the same on all axes."""
+        return self._rows("rows", "positions", positions, dtype)
+
+    def _rows(self, where, name, positions, dtype):
+        return _written_rows(where, name, positions, dtype, self._axes, (self._heads,), self._pairs, lambda: self._maker)
+
+    def __repr__(self):
+        return f"<posenc.MixedFrequencies: {self._heads} heads, {self._axes} axes, {self._pairs} pairs>"
+
+    def __del__(self):
+        if getattr(self, "_maker", None):
+            _loaded.posenc1_row_maker_destroy(self._maker)
+
+    __copy__, __deepcopy__, __reduce__ = Frequencies.__copy__, Frequencies.__deepcopy__, Frequencies.__reduce__
 
 
 def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_freq=None,
@@ -960,9 +1010,12 @@ def _run(where, rows, sets, run=True):
     given = _Rows(None, tokens, batches)
     if rotates:
         rows = _rows(where, rows, _REALS[2 if sets[0][1]._c.from_.format == 2 else 1])
-        if not len(rows) and tokens:  # which to C are those of the tokens
+        *heads, count, _, pairs = rows.shape
+        if not count and tokens:  # which to C are those of the tokens
             raise Error(f"posenc: {where}: there must be one row for each of {tokens} tokens, or of {batches} times as many, got 0")
-        given.cos_sin, given.rows, given.pairs = _data(rows), len(rows), rows.shape[2]
+        if heads == [0]:  # which to C is one
+            raise Error(f"posenc: {where}: rows must be of a head at least, got 0")
+        given.cos_sin, given.rows, given.pairs, given.heads = _data(rows), count, pairs, heads[0] if heads else 1
         read.append(("rows", rows))
     elif rows is not None:
         raise Error(f"posenc: {where}: rows must not be given without queries or keys")
@@ -976,8 +1029,8 @@ def _run(where, rows, sets, run=True):
 
 def rotate(array, rows, *, layout="halves", first_dim=_NONE, out=None, type=None, eps=_OFF, weight=None, scale=_OFF):
     """Rotates queries or keys, [..., tokens, heads, head_dim] of 3 or 4 axes and any strides, by rows
-    [tokens, 2, pairs], which batches share (or [batches x tokens, 2, pairs]), in place or into
-    `out`, and returns what was written. Heads are float16, float32, float64, or bfloat16 in uint16,
+    [tokens, 2, pairs], which batches share (or [batches x tokens, 2, pairs]), or by those of
+    MixedFrequencies, [heads, tokens, 2, pairs], in place or into `out`, and returns what was written. Heads are float16, float32, float64, or bfloat16 in uint16,
     array, out or both, with type="bf16"; rows are float64 for float64, else float32.
 
     layout: halves, where dim i is a pair with i + pairs, or interleaved, 2i with 2i + 1. first_dim:
@@ -992,7 +1045,7 @@ def rotate(array, rows, *, layout="halves", first_dim=_NONE, out=None, type=None
 
 def _rotation(where, config, layer, length, *positions):
     """The frequencies, or None, and what else a layer says, or None."""
-    if isinstance(config, Frequencies):
+    if isinstance(config, (Frequencies, MixedFrequencies)):
         for name, value in ("layer", layer), ("length", length):
             if value is not None:
                 raise Error(f"posenc: {where}: {name} must not be given with Frequencies, which are of one, got {_shown(value)}")
@@ -1011,7 +1064,7 @@ def _rotated(where, name, x, at_name, at, f, layout, type, out=None):
         if at.shape[-2:] != (batches, tokens):
             raise Error(f"posenc: {where}: {at_name} must be [{tokens}] or [{batches}, {tokens}], got {_type_of(at)}")
         at = at.reshape(*at.shape[:-2], batches * tokens)
-    rows = f._rows(where, at_name, at, _REALS[2 if heads.format == 2 else 1], 0)
+    rows = f._rows(where, at_name, at, _REALS[2 if heads.format == 2 else 1])
     return _turned(x, rows, out, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim,
                    _called=(where, name))
 
@@ -1049,8 +1102,8 @@ def rope(x, positions, config, *, layer=None, length=None, layout=None, type=Non
     positions: [tokens] or [batches, tokens]. Frequencies on several axes (time, row, column) also take
     [axes, tokens] and [axes, batches, tokens]. Positions are integers of 64 bits, or floats.
     config: the path of a model's config.json or GGUF file; a dict, as config.to_dict() gives it; or
-    Frequencies, of any rule that posenc.frequencies lists. A file is read at each call; Frequencies are
-    faster.
+    Frequencies, of any rule that posenc.frequencies lists; or MixedFrequencies. A file is read at each
+    call; Frequencies are faster.
     layer: of the model (0). A layer that does not rotate leaves x as it is.
     length: of the sequence, in tokens, for LongRoPE and dynamic NTK (the largest position + 1).
     layout: of the pairs, halves or interleaved (that of config; halves for a rule).
@@ -1079,7 +1132,7 @@ def rope(x, positions, config, *, layer=None, length=None, layout=None, type=Non
 
 def write_step(rows=None, *, queries=None, keys=None, values=None):
     """A layer's step in one pass: norm, rotation, scale, rounding, and the write to caches, of
-    StepHeads; values are not rotated. rows: float32 [tokens, 2, pairs] (float64 for heads of float64);
+    StepHeads; values are not rotated. rows: float32 (float64 for heads of float64), as rotate takes them;
     none for values alone."""
     sets = [(name, _of("write_step", name, StepHeads, one), name != "values") for name, one in (
         ("queries", queries), ("keys", keys), ("values", values)) if one is not None]
@@ -1484,6 +1537,7 @@ def attention(queries, keys, values, *, encoding=None, layer=None, length=None, 
         None, "nope"         no positions
         "alibi"              ALiBi, with the slopes of alibi_slopes(heads); `slopes` takes others
         Frequencies          rotary embedding by any rule that posenc.frequencies lists
+        MixedFrequencies     rotary embedding by frequencies of each head, on all axes at once
         a path, or a dict    what a layer of this config.json, GGUF file or config.to_dict() does by
                              position: rotation, ALiBi, window, chunk, cap, temperature, factor, and
                              whether queries see later keys. Two things are weights of the model, and
@@ -1617,7 +1671,7 @@ def profile(f, distances, rho=1.0):
     where = "profile"
     if f is None:
         raise Error(f"posenc: {where}: f must be frequencies, got None, which a layer that does not rotate has")
-    rows = _of(where, "f", Frequencies, f)._rows(where, "distances", distances, numpy.float64, 0)
+    rows = _of(where, "f", Frequencies, f)._rows(where, "distances", distances, numpy.float64)
     rho = _real(where, "rho", rho)
     if not numpy.isfinite(rho):
         raise Error(f"posenc: {where}: rho must be finite, got {rho}")

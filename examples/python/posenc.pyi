@@ -6,8 +6,8 @@ from typing import Any, Final, Literal, Protocol, TypeVar, overload
 import numpy
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "StepHeads", "alibi_slopes", "ask", "attend", "attention",
-           "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
+__all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "MixedFrequencies", "StepHeads", "alibi_slopes", "ask", "attend",
+           "attention", "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
            "ring_slots", "rope", "rotate", "version", "write_step"]
 __version__: Final[str]
 
@@ -26,6 +26,7 @@ class _Tensor(_Exports, Protocol):
 
 _Memory = NDArray[Any] | _Exports | _Interface
 _Numbers = ArrayLike | _Exports
+_Rotary = Frequencies | MixedFrequencies
 _Config = str | bytes | os.PathLike[str] | os.PathLike[bytes] | Mapping[str, Any]
 _Asked = str | float | os.PathLike[str] | Mapping[str, Any] | Sequence[str] | Sequence[float] | NDArray[Any] | _Exports
 _Array = TypeVar("_Array", bound=NDArray[Any])
@@ -95,6 +96,24 @@ class Frequencies:
     def on_axes(self, axes: _Axes, numbers: _Numbers) -> Frequencies: ...
     def rows(self, positions: _Numbers, dtype: DTypeLike = ..., table_range: int = 0) -> NDArray[Any]: ...
 
+class MixedFrequencies:
+    def __init__(self, inv_freq: _Numbers, attention_factor: float = 1.0) -> None: ...
+    def __copy__(self) -> MixedFrequencies: ...
+    def __deepcopy__(self, _: Any) -> MixedFrequencies: ...
+    @property
+    def inv_freq(self) -> NDArray[numpy.float64]: ...
+    @property
+    def attention_factor(self) -> float: ...
+    @property
+    def heads(self) -> int: ...
+    @property
+    def axes(self) -> int: ...
+    @property
+    def layout(self) -> _Layout: ...
+    @property
+    def first_dim(self) -> int: ...
+    def rows(self, positions: _Numbers, dtype: DTypeLike = ...) -> NDArray[Any]: ...
+
 @overload
 def frequencies(file: _Config, layer: int | None = None, length: int | None = None) -> Frequencies | None: ...
 @overload
@@ -143,13 +162,13 @@ def rotate(array: _Rotated, rows: _Numbers, *, layout: _Layout = "halves", first
 def rotate(array: _Memory | Cache, rows: _Numbers, *, layout: _Layout = "halves", first_dim: int = 0, out: _Out,
            type: _Type | None = None, eps: float = 0.0, weight: _Numbers | None = None, scale: float = 0.0) -> _Out: ...
 @overload
-def rope(x: _Array, positions: _Numbers, config: Frequencies | _Config, *, layer: int | None = None, length: int | None = None,
+def rope(x: _Array, positions: _Numbers, config: _Rotary | _Config, *, layer: int | None = None, length: int | None = None,
          layout: _Layout | None = None, type: _Type | None = None, out: None = None) -> _Array: ...
 @overload
-def rope(x: _OfTorch, positions: _Numbers, config: Frequencies | _Config, *, layer: int | None = None, length: int | None = None,
+def rope(x: _OfTorch, positions: _Numbers, config: _Rotary | _Config, *, layer: int | None = None, length: int | None = None,
          layout: _Layout | None = None, type: _Type | None = None, out: None = None) -> _OfTorch: ...
 @overload
-def rope(x: _Memory, positions: _Numbers, config: Frequencies | _Config, *, layer: int | None = None, length: int | None = None,
+def rope(x: _Memory, positions: _Numbers, config: _Rotary | _Config, *, layer: int | None = None, length: int | None = None,
          layout: _Layout | None = None, type: _Type | None = None, out: _Out) -> _Out: ...
 def write_step(rows: _Numbers | None = None, *, queries: StepHeads | None = None, keys: StepHeads | None = None,
                values: StepHeads | None = None) -> None: ...
@@ -209,7 +228,7 @@ def attend(queries: _Memory, keys: _Memory | Cache, values: _Memory | Cache, *, 
        log_sum_exp: bool = False, scores: bool = False, weights: bool = False,
        threads: int = 1, out: _Memory | None = None) -> Any: ...
 @overload
-def attention(queries: NDArray[Any], keys: _Memory, values: _Memory, *, encoding: Frequencies | _Config | None = None, layer: int | None = None,
+def attention(queries: NDArray[Any], keys: _Memory, values: _Memory, *, encoding: _Rotary | _Config | None = None, layer: int | None = None,
        length: int | None = None, layout: _Layout | None = None, slots: _Numbers | None = None, value_slots: _Numbers | None = None,
        lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
        query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,
@@ -220,7 +239,7 @@ def attention(queries: NDArray[Any], keys: _Memory, values: _Memory, *, encoding
        log_sum_exp: Literal[False] = False, scores: Literal[False] = False, weights: Literal[False] = False,
        threads: int = 1, out: _Memory | None = None) -> NDArray[Any]: ...
 @overload
-def attention(queries: _OfTorch, keys: _Memory, values: _Memory, *, encoding: Frequencies | _Config | None = None, layer: int | None = None,
+def attention(queries: _OfTorch, keys: _Memory, values: _Memory, *, encoding: _Rotary | _Config | None = None, layer: int | None = None,
        length: int | None = None, layout: _Layout | None = None, slots: _Numbers | None = None, value_slots: _Numbers | None = None,
        lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
        query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,
@@ -231,7 +250,7 @@ def attention(queries: _OfTorch, keys: _Memory, values: _Memory, *, encoding: Fr
        log_sum_exp: Literal[False] = False, scores: Literal[False] = False, weights: Literal[False] = False,
        threads: int = 1, out: _Memory | None = None) -> _OfTorch: ...
 @overload
-def attention(queries: _Memory, keys: _Memory, values: _Memory, *, encoding: Frequencies | _Config | None = None, layer: int | None = None,
+def attention(queries: _Memory, keys: _Memory, values: _Memory, *, encoding: _Rotary | _Config | None = None, layer: int | None = None,
        length: int | None = None, layout: _Layout | None = None, slots: _Numbers | None = None, value_slots: _Numbers | None = None,
        lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
        query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,

@@ -227,6 +227,14 @@ typedef struct posenc1_row_maker posenc1_row_maker;
 posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f, int64_t table_range,
                                         posenc1_row_maker** result);
 
+/** Makes rows of frequencies that differ by head, in which a pair rotates by all axes at once: pair
+ * i of head h by the sum over axes of position[axis] inv_freq[h][axis][i]: RoPE-Mixed of vision
+ * transformers, KataGo's learned nets; on one axis, AdaRoPE. inv_freq: [heads][axes][pairs], at
+ * most 2^24, each in [-2^64, 2^64]. attention_factor: finite, positive. */
+posenc1_status posenc1_mixed_row_maker_create(double const* inv_freq, size_t heads, size_t axes,
+                                              size_t pairs, double attention_factor,
+                                              posenc1_row_maker** result);
+
 /** Makes rows that rotate rotated keys once more: from the frequencies `from` at one position to
  * the frequencies `to` at another. from = to shifts keys (K-shift); to = null undoes a rotation.
  * Both on one axis: on several, rows of a maker at the distances shift keys (attention factor 1).
@@ -266,7 +274,8 @@ typedef enum posenc1_format {
 posenc1_status posenc1_format_bytes(posenc1_format format, size_t head_dim, size_t* bytes,
                                     size_t* scale_bytes);
 
-/** Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. positions:
+/** Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines; with a maker
+ * from posenc1_mixed_row_maker_create one per head and token, [heads][tokens][2][pairs]. positions:
  * [tokens], or [axes][tokens] of frequencies on several axes. format: POSENC1_F32, or POSENC1_F64
  * to rotate heads of doubles. With a maker from posenc1_rerotation_create, `positions` are the new
  * positions and `from_positions` the old ones; null means 0, so that positions are then distances
@@ -345,16 +354,19 @@ posenc1_status posenc1_page_bounds(posenc1_heads const* keys, size_t tokens, siz
 
 /* ---- Rotation: norm, rotation, factor, rounding, and the write to a cache, in one pass ---- */
 
-/** The rows that operands are rotated by, one per token. */
+/** The rows that operands are rotated by, one per token; or, if they differ by head, one per head
+ * and token. */
 typedef struct posenc1_rows {
-  void const* cos_sin; /**< [rows][2][pairs]; float, or double for doubles; null where no operand
-                        * rotates */
+  void const* cos_sin; /**< [heads][rows][2][pairs]; float, or double for doubles; null where no
+                        * operand rotates */
   size_t tokens;       /**< of each batch */
   size_t batches;      /**< 0 and 1: one */
   size_t rows;         /**< tokens, which batches share, or batches x tokens. 0: tokens, of one
                         * batch; several batches must say it */
   size_t pairs;        /**< 0: the maker's */
   posenc1_row_maker const* maker; /**< of the rows: pairs of frequency 0 are skipped; or null */
+  size_t heads; /**< that have their own rows: of H heads of an operand, head h has those of head
+                 * h / (H / heads). 0: the maker's; 1 without one, which all heads share */
 } posenc1_rows;
 
 /** The root of the mean of squares, or of their sum. */

@@ -94,6 +94,7 @@
 #include "posenc/rows/rerotation.hpp"     // keys to other positions, frequencies
 #include "posenc/rows/pair_axes.hpp"      // which axis each pair rotates by
 #include "posenc/rows/axis_rows.hpp"      // positions of text, images, video; their rows
+#include "posenc/rows/mixed_row_maker.hpp"  // frequencies of each head, on all axes at once
 #include "posenc/rows/xpos_rows.hpp"      // rows with xPos decay
 
 // rotation: layouts, and the kernel (xsimd)
@@ -122,6 +123,7 @@
 #include "posenc/embedding/sin_cos_2d.hpp"          // patches of images and videos
 #include "posenc/embedding/learned_embedding.hpp"   // a learned table
 #include "posenc/query_key/m_rope.hpp"              // several axes: M-RoPE
+#include "posenc/query_key/mixed_rope.hpp"          // frequencies of each head, on all axes
 #include "posenc/query_key/xpos.hpp"                // RoPE with decay
 #include "posenc/query_key/remapped.hpp"            // other positions for queries, for keys
 #include "posenc/query_key/distance_remapping.hpp"  // ReRoPE, Self-Extend

@@ -262,7 +262,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   posenc1_rows rows{};
   rows.tokens = tokens, rows.pairs = few(in, 1, std::max<std::size_t>(dim / 2, 1));
   auto const pairs = rows.pairs;
-  rows.cos_sin = memory.bytes(tokens * 2 * pairs * 4, 4);
+  rows.heads = in.ConsumeBool() ? heads : 0;
+  rows.cos_sin = memory.bytes(std::max<std::size_t>(rows.heads, 1) * tokens * 2 * pairs * 4, 4);
   bool const rotates = dim > 1;
   std::array<posenc1_operand, 3> operands{};
   std::size_t count = 0;
@@ -303,14 +304,15 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   std::size_t part = 0, parts = few(in, 1, 4);
   for (auto wrongs = few(in, 0, 2); wrongs > 0; --wrongs) {
     right = false;
-    auto const what = few(in, 0, 9);
+    auto const what = few(in, 0, 10);
     if (what == 0) rows.cos_sin = nullptr;
     if (what == 1) rows.pairs = in.ConsumeBool() ? 0 : wild_size(in);
     if (what == 2) part = wild_size(in);
     if (what == 3) parts = 0;
     if (what == 4) (in.ConsumeBool() ? rows.batches : rows.rows) = wild_size(in);
-    if (what == 5 && count > 1) operands[1].also_to = operands[0].also_to;
-    if (what > 5 && count > 0) break_operand(in, operands[few(in, 0, count - 1)], tokens);
+    if (what == 5) rows.heads = wild_size(in);
+    if (what == 6 && count > 1) operands[1].also_to = operands[0].also_to;
+    if (what > 6 && count > 0) break_operand(in, operands[few(in, 0, count - 1)], tokens);
   }
   memory.keep();
   bool done = true;

@@ -94,5 +94,6 @@ void test_attention(void); /* of attention.c */
 void test_step(void);      /* of step.c */
 void test_layouts(void);   /* of layouts.c */
 void test_zeros(void);     /* of zeros.c */
+void test_mixed(void);     /* of mixed.c */
 
 #endif

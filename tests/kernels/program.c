@@ -682,6 +682,7 @@ int main(void) {
   test_step();
   test_layouts();
   test_zeros();
+  test_mixed();
   if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
   test_slopes();
   posenc1_row_maker_destroy(c.maker);

@@ -192,6 +192,7 @@ instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .step = posenc::detail::c_set::of_set_step,
     .hadamard = posenc::detail::c_set::of_set_hadamard,
     .make_rows = posenc::detail::c_set::make_rows,
+    .make_mixed_rows = posenc::detail::c_set::make_mixed_rows,
     .destroy_rows = posenc::detail::c_set::destroy_rows,
     .write_rows = posenc::detail::c_set::write_rows};
 

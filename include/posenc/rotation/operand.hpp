@@ -134,6 +134,7 @@ class operand {
   /// Whether source and target are the same heads. Throws std::invalid_argument as rotate does, of
   /// this operand alone.
   bool check(cos_sin_view<real> const& rows) const {
+    if constexpr (rotates) detail::check_heads_of_rows(rows, source_.heads());
     bool const by_kernel =
         heads_of_numbers<Source> && writable_heads<Target> && is_usual() && !Transformed;
     return detail::check_heads<std::same_as<From, To>>(source_, target_, rows.tokens(), by_kernel);

@@ -29,8 +29,8 @@ namespace posenc { inline namespace POSENC_TARGET {
 ///     rotate(tasks(4, pool), rows, ...);                  on threads: rotate_in_tasks.hpp
 ///
 /// Heads: [tokens][heads][head_dim], views of numbers or in a format, at strides or in pages, or a
-/// head_sink of yours. rows: [tokens], of rows/; float, or double for heads of doubles. Arithmetic
-/// is in their type, rounded once to the target's. Rotates rows.rotary_dim() dims, the first ones
+/// head_sink of yours. rows: [tokens], of rows/, or with an axis of heads, by which query heads and
+/// kv heads are divided alike; float, or double for heads of doubles. Arithmetic is in their type, rounded once to the target's. Rotates rows.rotary_dim() dims, the first ones
 /// unless `block` says otherwise. All other dims, and pairs of frequency 0, are left alone in
 /// place, and copied otherwise. rows.inverse() undoes it. A token with a negative slot in the
 /// source or the target is left out. Any split by tokens, heads or tasks gives the same bits;
@@ -39,7 +39,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// Throws std::invalid_argument, before anything is changed, unless
 ///
 /// - there is one row per token, and the shapes of source and target agree (without rows, operands
-///   may have any tokens)
+///   may have any tokens); heads are a multiple of the heads of rows
 /// - slots are within pages; in a format they are distinct (numbers keep the last token's)
 /// - the rotary block lies within the head, of at most 4096 dims where heads go through L1: to or
 ///   from a format or a struct of yours, with rounding points, or with a norm that is not the usual

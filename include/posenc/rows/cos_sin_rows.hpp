@@ -1,4 +1,4 @@
-// Rows of cosines and sines, one per token: made once per step, for all heads and layers.
+// Rows of cosines and sines, one per token, or per token and head: made once per step.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/detail/row_writer.hpp"
+#include "posenc/rows/mixed_row_maker.hpp"
 #include "posenc/rows/phase.hpp"
 #include "posenc/rows/row_maker.hpp"
 
@@ -53,6 +54,16 @@ class cos_sin_rows {
     maker.write(positions, reshape(detail::layout_of(maker.frequencies()),
                                    std::size(positions) / maker.axes()));
   }
+  /// With frequencies of each head; positions are [axes][tokens].
+  template <position_range Positions>
+  cos_sin_rows(mixed_row_maker const& maker, Positions const& positions) {
+    detail::checked_positions("cos_sin_rows", positions);
+    auto const all = static_cast<std::size_t>(std::size(positions));
+    detail::require(all % maker.axes() == 0,
+                    "cos_sin_rows: there must be a position on each of the ", maker.axes(),
+                    " axes for each token, got ", all, " positions");
+    maker.write(positions, reshape(maker.layout(), all / maker.axes(), maker.heads()));
+  }
   /// For other makers of rows: write(position, row) writes the rotated pairs of a row.
   template <position_range Positions>
   cos_sin_rows(detail::row_layout const& layout, Positions const& positions, auto const& write) {
@@ -65,11 +76,12 @@ class cos_sin_rows {
 
   /// As rotate takes them. Like the spans below, valid while the rows live.
   cos_sin_view<Real> view() const noexcept {
-    return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_};
+    return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_, heads_};
   }
   operator cos_sin_view<Real>() const& noexcept { return view(); }  ///< the same
   operator cos_sin_view<Real>() const&& = delete;  // posenc: what is viewed must have a name
   std::size_t tokens() const noexcept { return cos_sin_.empty() ? 0 : tokens_; }  ///< one row each
+  std::size_t heads() const noexcept { return heads_; }  ///< 1: all heads share their rows
   std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
   /// The cosines of a token, [pairs]; a vector if this is a temporary. Precondition, not checked:
@@ -86,8 +98,12 @@ class cos_sin_rows {
   /// The rows of a temporary, as a copy.
   cos_sin_rows slice_tokens(std::size_t first, std::size_t count) && {
     auto const slice = view().slice_tokens(first, count);
-    if (count != 0) cos_sin_ = {slice.cos(0).data(), slice.cos(0).data() + 2 * pairs_ * count};
-    if (count == 0) cos_sin_.clear();
+    detail::line_vector<Real> of_slice;
+    for (std::size_t head = 0; head < heads_ && count != 0; ++head) {
+      auto const* const row = slice.of_head(head).cos(0).data();
+      of_slice.insert(of_slice.end(), row, row + 2 * pairs_ * count);
+    }
+    cos_sin_ = std::move(of_slice);
     tokens_ = count;
     return std::move(*this);
   }
@@ -116,20 +132,21 @@ class cos_sin_rows {
 
   /// For other makers of rows: returns memory for `tokens` rows, in which the pairs that are not
   /// rotated are written. If memory is short, nothing changes.
-  Real* reshape(detail::row_layout const& layout, std::size_t tokens) {
-    auto const alike =
-        pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
-    auto const known = alike ? this->tokens() : 0;
-    cos_sin_.reserve(tokens * 2 * layout.pairs);
+  Real* reshape(detail::row_layout const& layout, std::size_t tokens, std::size_t heads = 1) {
+    auto const alike = pairs_ == layout.pairs && heads_ == 1 &&
+                       std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
+    auto const known = alike ? this->tokens() : 0, rows = heads * tokens;
+    cos_sin_.reserve(rows * 2 * layout.pairs);
     rotated_pairs_.reserve(layout.rotated_pairs.size());
-    cos_sin_.resize(tokens * 2 * layout.pairs);
+    cos_sin_.resize(rows * 2 * layout.pairs);
     rotated_pairs_.assign(layout.rotated_pairs.begin(), layout.rotated_pairs.end());
     pairs_ = layout.pairs;
     tokens_ = tokens;
+    heads_ = heads;
     gain_ = layout.factor;
     has_gains_ = layout.has_gains;
-    for (auto token = known; token < tokens; ++token)
-      layout.write_unrotated(cos_sin_.data() + 2 * pairs_ * token);
+    for (auto row = known; row < rows; ++row)
+      layout.write_unrotated(cos_sin_.data() + 2 * pairs_ * row);
     return cos_sin_.data();
   }
 
@@ -137,17 +154,17 @@ class cos_sin_rows {
   static std::vector<Real> copied(std::span<Real const> x) { return {x.begin(), x.end()}; }
   cos_sin_rows each_pair(auto const& change) const {
     auto result = *this;
-    for (std::size_t token = 0; token < tokens(); ++token) {
-      auto* const row = result.cos_sin_.data() + 2 * pairs_ * token;
+    for (std::size_t i = 0; i < heads_ * tokens(); ++i) {
+      auto* const row = result.cos_sin_.data() + 2 * pairs_ * i;
       for (auto const [first, last] : rotated_pairs_) {
-        for (auto i = first; i < last; ++i) change(row[i], row[pairs_ + i]);
+        for (auto pair = first; pair < last; ++pair) change(row[pair], row[pairs_ + pair]);
       }
     }
     return result;
   }
 
-  std::size_t pairs_ = 0, tokens_ = 0;
-  detail::line_vector<Real> cos_sin_;  // [tokens][2][pairs]
+  std::size_t pairs_ = 0, tokens_ = 0, heads_ = 1;
+  detail::line_vector<Real> cos_sin_;  // [heads][tokens][2][pairs]
   std::vector<pair_range> rotated_pairs_;
   double gain_ = 1;  // row_layout::factor
   bool has_gains_ = false;

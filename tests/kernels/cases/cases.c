@@ -189,10 +189,20 @@ static posenc1_status frequencies_of_case(posenc1_frequencies** result) {
 static posenc1_status rows_of(uint64_t* value) {
   posenc1_frequencies* f = NULL;
   posenc1_row_maker* maker = NULL;
-  posenc1_status status = frequencies_of_case(&f);
+  posenc1_status status;
+  size_t const tokens = size("rows", 0), dim = size("dim", 32);
+  size_t axes = 1, row_heads = 1, pairs = dim / 2;
+  bool const mixed = sscanf(text("mixed", ""), "%zu:%zu", &row_heads, &axes) == 2;
+  if (mixed) {
+    double const* const inv_freq = numbers(POSENC1_F64, row_heads * axes * pairs, 14);
+    status = posenc1_mixed_row_maker_create(inv_freq, row_heads, axes, pairs, 1, &maker);
+  } else {
+    status = frequencies_of_case(&f);
+    axes = posenc1_frequencies_axes(f, NULL), pairs = posenc1_frequencies_read(f, NULL, NULL);
+    if (status == POSENC1_OK) MUST_WORK(posenc1_row_maker_create(f, 0, &maker));
+  }
   if (status != POSENC1_OK) return status;
-  size_t const tokens = size("rows", 0), axes = posenc1_frequencies_axes(f, NULL);
-  size_t const all = tokens * 2 * posenc1_frequencies_read(f, NULL, NULL);
+  size_t const all = row_heads * tokens * 2 * pairs, heads = size("heads", 4);
   int64_t whole[256];
   double parts[256];
   for (size_t axis = 0; axis < axes; ++axis) {
@@ -201,7 +211,6 @@ static posenc1_status rows_of(uint64_t* value) {
       parts[axis * tokens + t] = (double)whole[axis * tokens + t] / real("fraction", 1);
     }
   }
-  MUST_WORK(posenc1_row_maker_create(f, 0, &maker));
   void* const memory = room(all * sizeof(double));
   posenc1_format const types[] = {POSENC1_F32, POSENC1_F64};
   for (int i = 0; i < 2 && status == POSENC1_OK; ++i) {
@@ -209,6 +218,15 @@ static posenc1_status rows_of(uint64_t* value) {
                  ? posenc1_write_rows(maker, whole, NULL, tokens, types[i], memory)
                  : posenc1_write_fractional_rows(maker, parts, NULL, tokens, types[i], memory);
     *value = hash(*value, memory, all * sizes[types[i]]);
+    if (!mixed || i != 0 || status != POSENC1_OK) continue;
+    posenc1_rows const rows = {.cos_sin = memory, .tokens = tokens, .maker = maker};
+    posenc1_operand const q = {
+        .from = {.data = numbers(POSENC1_F32, tokens * heads * dim, 1), .format = POSENC1_F32},
+        .heads = heads,
+        .head_dim = dim,
+        .layout = POSENC1_HALVES};
+    status = posenc1_rotate(&rows, &q, 1, 0, 1);
+    *value = hash(*value, q.from.data, tokens * heads * dim * sizeof(float));
   }
   free(memory);
   posenc1_row_maker_destroy(maker), posenc1_frequencies_destroy(f);

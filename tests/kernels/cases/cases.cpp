@@ -31,7 +31,12 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/heads/page_bounds.hpp"
 #include "posenc/heads/slots.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_rows.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rows/mixed_row_maker.hpp"
 #include "posenc/score/key_bias.hpp"
 
 namespace {
@@ -335,26 +340,56 @@ std::uint64_t run(one_case const& c) {
   return result.value();
 }
 
+template <class Real>
+void add_rows(hash& result, cos_sin_view<Real> const& all) {
+  for (std::size_t head = 0; head < all.heads(); ++head) {
+    auto const rows = all.of_head(head);
+    for (std::size_t t = 0; t < rows.tokens(); ++t) {
+      auto const cos = rows.cos(t), sin = rows.sin(t);
+      result.add(std::vector(cos.begin(), cos.end()));
+      result.add(std::vector(sin.begin(), sin.end()));
+    }
+  }
+}
+
+void add_mixed_rows(hash& result, one_case const& c, mixed_row_maker const& maker,
+                    auto const& positions) {
+  cos_sin_rows const rows(maker, positions);
+  add_rows(result, rows.view());
+  heads_shape const shape{rows.tokens(), c.size("heads", 4), c.size("dim", 32)};
+  auto q = numbers<float>(shape.tokens * shape.heads * shape.head_dim, 1);
+  rotate<halves>(heads_view(q.data(), shape), rows);
+  result.add(q);
+  add_rows(result, cos_sin_rows<double>(maker, positions).view());
+}
+
 std::uint64_t rows_of(one_case const& c) {
-  frequencies_of_case const made(c);
   hash result;
-  auto const add = [&]<class P>(P divisor) {
-    std::vector<P> at;
-    for (std::size_t axis = 0; axis < made.axes.axes(); ++axis)
-      for (std::size_t t = 0; t < c.size("rows", 0); ++t)
-        at.push_back(static_cast<P>(1000 * t + 7 * axis * t + 5 * axis) / divisor);
-    axis_row_maker const maker(made.f, made.axes);
-    axis_positions const positions(made.axes.axes(), at);
-    auto const add_rows = [&](auto const& rows) {
-      for (std::size_t t = 0; t < rows.tokens(); ++t) {
-        auto const cos = rows.cos(t), sin = rows.sin(t);
-        result.add(std::vector(cos.begin(), cos.end()));
-        result.add(std::vector(sin.begin(), sin.end()));
-      }
+  auto const add = [&](std::size_t axes, auto const& add_at) {
+    auto const at = [&]<class P>(P divisor) {
+      std::vector<P> positions;
+      for (std::size_t axis = 0; axis < axes; ++axis)
+        for (std::size_t t = 0; t < c.size("rows", 0); ++t)
+          positions.push_back(static_cast<P>(1000 * t + 7 * axis * t + 5 * axis) / divisor);
+      add_at(positions);
     };
-    add_rows(axis_rows<float>(maker, positions)), add_rows(axis_rows<double>(maker, positions));
+    c.text("fraction").empty() ? at(std::int64_t{1}) : at(c.number("fraction"));
   };
-  c.text("fraction").empty() ? add(std::int64_t{1}) : add(c.number("fraction"));
+  if (auto const mixed = c.text("mixed"); !mixed.empty()) {
+    auto const heads = std::stoul(mixed), axes = std::stoul(mixed.substr(mixed.find(':') + 1));
+    mixed_row_maker const maker(heads, axes,
+                                numbers<double>(heads * axes * c.size("dim", 32) / 2, 14));
+    add(axes, [&](auto const& at) { add_mixed_rows(result, c, maker, at); });
+    return result.value();
+  }
+  frequencies_of_case const made(c);
+  axis_row_maker const maker(made.f, made.axes);
+  add(made.axes.axes(), [&](auto const& at) {
+    axis_positions const positions(made.axes.axes(), at);
+    auto const floats = axis_rows<float>(maker, positions);
+    auto const doubles = axis_rows<double>(maker, positions);
+    add_rows(result, floats.view()), add_rows(result, doubles.view());
+  });
   return result.value();
 }
 

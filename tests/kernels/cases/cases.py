@@ -99,16 +99,29 @@ def frequencies_of(c):
 
 
 def rows_of(c):
-    f, axis, w = frequencies_of(c)
+    mixed, dim, heads = "mixed" in c.fields, c.number("dim", 32), c.number("heads", 4)
+    if mixed:
+        shape = (*map(int, c.fields["mixed"].split(":")), dim // 2)
+        f = posenc.MixedFrequencies(numbers(numpy.prod(shape), 14).reshape(shape))
+    else:
+        f, axis, w = frequencies_of(c)
     t, a = numpy.arange(c.number("rows")), numpy.arange(f.axes)[:, None]
     at = 1000 * t + 7 * a * t + 5 * a
     if "fraction" in c.fields:
         with numpy.errstate(all="ignore"):
             at = at / c.number("fraction", 1.0)
     found = [f.rows(at, dtype) for dtype in (numpy.float32, numpy.float64)]
-    for rows, bound in zip(found, (3.1e-8, 8e3 * 2.0**-52)):
-        numpy.testing.assert_allclose(rows[:, 0], numpy.cos(at[axis].T * w), 0, bound, err_msg=c.name)
-        numpy.testing.assert_allclose(rows[:, 1], numpy.sin(at[axis].T * w), 0, bound, err_msg=c.name)
+    angles = numpy.einsum("at,hai->hti", at, f.inv_freq) if mixed else at[axis].T * w
+    cos, sin = numpy.cos(angles), numpy.sin(angles)
+    for rows, bound in zip(found, (3.1e-8, 8e3 * f.axes * 2.0**-52)):
+        numpy.testing.assert_allclose(rows[..., 0, :], cos, 0, bound, err_msg=c.name)
+        numpy.testing.assert_allclose(rows[..., 1, :], sin, 0, bound, err_msg=c.name)
+    if mixed:
+        q = numbers(len(t) * heads * dim, 1).reshape(len(t), heads, dim)
+        found.insert(1, posenc.rotate(q.astype(numpy.float32), found[0]))
+        x, y = numpy.split(q, 2, axis=-1)
+        cos, sin = (numpy.repeat(of_row, heads // f.heads, axis=0).swapaxes(0, 1) for of_row in (cos, sin))
+        numpy.testing.assert_allclose(found[1], numpy.concatenate([x * cos - y * sin, y * cos + x * sin], -1), 0, 1e-6, err_msg=c.name)
     return digest(found)
 
 

@@ -277,9 +277,11 @@ impl Frequencies {
 
 owner!(
     /// Makes rows of cosines and sines.
-    RowMaker(posenc1_row_maker, posenc1_row_maker_destroy) { pairs: usize, axes: usize }
+    RowMaker(posenc1_row_maker, posenc1_row_maker_destroy) {
+        heads: usize, pairs: usize, axes: usize
+    }
 );
-/// One row per token, and the maker that knows which pairs stand still.
+/// One row per token, or per head and token, and the maker that knows which pairs stand still.
 pub struct Rows<'m, T> {
     pub cos_sin: Vec<T>,
     tokens: usize,
@@ -292,8 +294,40 @@ impl RowMaker {
         done(unsafe { sys::posenc1_row_maker_create(f.raw, table_range, &mut raw) })?;
         Ok(RowMaker {
             raw,
+            heads: 1,
             pairs: f.read().0.len(),
             axes: f.axes(),
+        })
+    }
+    /// inv_freq: `[heads][axes][pairs]`. A pair rotates by all axes at once, and of H heads that
+    /// are rotated, head h has the rows of head h / (H / heads).
+    pub fn mixed(
+        heads: usize,
+        axes: usize,
+        inv_freq: &[f64],
+        attention_factor: f64,
+    ) -> Result<Self> {
+        let series = heads.saturating_mul(axes);
+        let pairs = inv_freq.len() / series.max(1);
+        require(
+            pairs.saturating_mul(series) == inv_freq.len() || series == 0,
+            || {
+                format!(
+                "mixed_row_maker: there must be as many frequencies for each of {heads} heads and \
+                 {axes} axes, got {}",
+                inv_freq.len()
+            )
+            },
+        )?;
+        let (mut raw, at) = (null_mut(), inv_freq.as_ptr());
+        done(unsafe {
+            sys::posenc1_mixed_row_maker_create(at, heads, axes, pairs, attention_factor, &mut raw)
+        })?;
+        Ok(RowMaker {
+            raw,
+            heads,
+            pairs,
+            axes,
         })
     }
     /// Rows that move rotated keys from one position and frequency to another.
@@ -302,9 +336,14 @@ impl RowMaker {
         done(unsafe { sys::posenc1_rerotation_create(from.raw, of, &mut raw) })?;
         Ok(RowMaker {
             raw,
+            heads: 1,
             pairs: from.read().0.len(),
             axes: 1,
         })
+    }
+    /// Of cos_sin.
+    fn numbers(&self, tokens: usize) -> usize {
+        self.heads * tokens * 2 * self.pairs
     }
     fn written<T: Real, P>(
         &self,
@@ -330,7 +369,7 @@ impl RowMaker {
         if let Some(from) = from {
             require_length("from_positions", from.len(), positions.len())?;
         }
-        let mut cos_sin = vec![T::default(); tokens * 2 * self.pairs];
+        let mut cos_sin = vec![T::default(); self.numbers(tokens)];
         let to = cos_sin.as_mut_ptr() as *mut c_void;
         let (at, format) = (positions.as_ptr(), T::FORMAT as u32);
         done(unsafe { write(self.raw, at, pointer(from), tokens, format, to) })?;
@@ -647,7 +686,7 @@ pub fn rotate<T: Real>(rows: Option<&Rows<T>>, operands: &[Operand]) -> Result<(
         ..Default::default()
     });
     if let Some(r) = rows {
-        require_length("cos_sin", r.cos_sin.len(), r.tokens * 2 * r.maker.pairs)?;
+        require_length("cos_sin", r.cos_sin.len(), r.maker.numbers(r.tokens))?;
     }
     let given = sys::posenc1_rows { tokens, ..given };
     let all: Vec<_> = operands.iter().map(|o| o.raw).collect();

@@ -187,6 +187,7 @@ record!(posenc1_rows {
     rows: usize,
     pairs: usize,
     maker: *const posenc1_row_maker,
+    heads: usize,
 });
 record!(posenc1_norm {
     eps: f64,
@@ -336,6 +337,14 @@ extern "C" {
     pub fn posenc1_row_maker_create(
         f: *const posenc1_frequencies,
         table_range: i64,
+        result: *mut *mut posenc1_row_maker,
+    ) -> posenc1_status;
+    pub fn posenc1_mixed_row_maker_create(
+        inv_freq: *const f64,
+        heads: usize,
+        axes: usize,
+        pairs: usize,
+        attention_factor: f64,
         result: *mut *mut posenc1_row_maker,
     ) -> posenc1_status;
     pub fn posenc1_rerotation_create(

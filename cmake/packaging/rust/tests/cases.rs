@@ -179,30 +179,51 @@ fn frequencies_of(case: &Case) -> Result<Frequencies> {
 }
 
 fn rows_of(case: &Case) -> Result<u64> {
-    let f = frequencies_of(case)?;
-    let maker = RowMaker::new(&f, 0)?;
-    let tokens = case.size("rows", 0);
+    let (tokens, heads, dim) = (
+        case.size("rows", 0),
+        case.size("heads", 4),
+        case.size("dim", 32),
+    );
+    let (axes, maker) = match case.text("mixed").and_then(|m| m.split_once(':')) {
+        None => {
+            let f = frequencies_of(case)?;
+            (f.axes(), RowMaker::new(&f, 0)?)
+        }
+        Some((heads, axes)) => {
+            let (heads, axes): (usize, usize) = (heads.parse().unwrap(), axes.parse().unwrap());
+            let inv_freq = numbers(heads * axes * dim / 2, 14);
+            (axes, RowMaker::mixed(heads, axes, &inv_freq, 1.0)?)
+        }
+    };
     let at = |i: usize| {
         (1000 * (i % tokens) + 7 * (i / tokens) * (i % tokens) + 5 * (i / tokens)) as i64
     };
-    let whole: Vec<i64> = (0..f.axes() * tokens).map(at).collect();
-    fn write<T: Real>(case: &Case, maker: &RowMaker, whole: &[i64], value: u64) -> Result<u64> {
-        let rows = match case.text("fraction") {
-            None => maker.rows::<T>(whole, None)?,
+    let whole: Vec<i64> = (0..axes * tokens).map(at).collect();
+    fn write<'m, T: Real>(case: &Case, maker: &'m RowMaker, whole: &[i64]) -> Result<Rows<'m, T>> {
+        match case.text("fraction") {
+            None => maker.rows(whole, None),
             Some(of) => {
                 let of: f64 = of.parse().unwrap();
                 let parts: Vec<f64> = whole.iter().map(|x| *x as f64 / of).collect();
-                maker.fractional_rows::<T>(&parts, None)?
+                maker.fractional_rows(&parts, None)
             }
-        };
-        Ok(digest(value, bytes(&rows.cos_sin)))
+        }
     }
-    write::<f64>(
-        case,
-        &maker,
-        &whole,
-        write::<f32>(case, &maker, &whole, SEED)?,
-    )
+    let rows = write::<f32>(case, &maker, &whole)?;
+    let mut value = digest(SEED, bytes(&rows.cos_sin));
+    if case.text("mixed").is_some() {
+        let mut q: Vec<f32> = numbers(tokens * heads * dim, 1)
+            .iter()
+            .map(|x| *x as f32)
+            .collect();
+        let all = HeadsMut::of(&mut q, heads, dim)?;
+        rotate(Some(&rows), &[Operand::in_place(all, Layout::Halves)])?;
+        value = digest(value, bytes(&q));
+    }
+    Ok(digest(
+        value,
+        bytes(&write::<f64>(case, &maker, &whole)?.cos_sin),
+    ))
 }
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 

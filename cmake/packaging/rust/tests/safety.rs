@@ -138,6 +138,27 @@ fn what_reaches_beyond_memory_is_refused() {
         "cos_sin must have 16 numbers, got 15",
     );
 
+    refused(
+        RowMaker::mixed(2, 2, &[1.0; 7], 1.0),
+        "as many frequencies for each of 2 heads and 2 axes, got 7",
+    );
+    refused(
+        RowMaker::mixed(usize::MAX / 2 + 2, 2, &[1.0; 8], 1.0),
+        "as many frequencies",
+    );
+    refused(
+        RowMaker::mixed(0, 2, &[1.0; 7], 1.0),
+        "there must be a head",
+    );
+    let mixed = RowMaker::mixed(3, 1, &[1.0; 12], 1.0).unwrap();
+    let mut short = mixed.rows::<f32>(&[0, 1], None).unwrap();
+    short.cos_sin.truncate(2 * 2 * 4);
+    let whole = Operand::in_place(HeadsMut::of(&mut x, 3, 8).unwrap(), Layout::Halves);
+    refused(
+        rotate(Some(&short), &[whole]),
+        "cos_sin must have 48 numbers, got 16",
+    );
+
     let mut cache = Pages::new(Format::F32, 1, 4, 3, 8).unwrap();
     let beyond = [0, 4];
     let write = Operand::to(

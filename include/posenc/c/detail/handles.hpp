@@ -26,7 +26,7 @@ struct posenc1_row_maker {
   posenc_c::instruction_set const* set;
   posenc_c::rows_of_set* rows;
   bool rerotates;
-  std::size_t axes;             ///< of positions
+  std::size_t axes, heads;      ///< of positions; that have their own rows
   posenc_c::rows_plan rotated;  ///< of no rows
 };
 

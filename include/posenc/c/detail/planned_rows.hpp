@@ -14,6 +14,7 @@
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rows/mixed_row_maker.hpp"
 #include "posenc/rows/rerotation.hpp"
 #include "posenc/rows/row_maker.hpp"
 
@@ -22,16 +23,19 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail::c_set {
 using namespace posenc_c;
 
 template <class Real>
-cos_sin_view<Real> rows_of(rows_plan const& rows, std::size_t tokens) noexcept {
+cos_sin_view<Real> rows_of(rows_plan const& rows, std::size_t tokens,
+                           std::size_t heads = 1) noexcept {
   return {static_cast<Real const*>(rows.cos_sin),
           tokens,
           rows.pairs,
-          {static_cast<pair_range const*>(rows.rotated), rows.rotated_count}};
+          {static_cast<pair_range const*>(rows.rotated), rows.rotated_count},
+          heads};
 }
 
-// One of three makers.
+// One of four makers.
 struct rows {
   std::optional<row_maker> maker;
+  std::optional<mixed_row_maker> mixed;
   std::optional<cos_sin_table> table;
   std::optional<rerotation> again;
 
@@ -41,6 +45,8 @@ struct rows {
              Real* row) const noexcept {
     if (maker) {
       maker->write(std::span(positions, maker->axes() * tokens), row);
+    } else if (mixed) {
+      mixed->write(std::span(positions, mixed->axes() * tokens), row);
     } else if (table) {
       table->write(std::span(positions, tokens), row);
     } else {
@@ -77,6 +83,16 @@ inline rows_of_set* make_rows(frequency_list const& f, frequency_list const* to,
       : axes             ? of(made->maker.emplace(frequencies_of(f), *axes))
       : table_range == 0 ? of(made->maker.emplace(frequencies_of(f)))
                          : of(made->table.emplace(frequencies_of(f), table_range));
+  plan = {nullptr, f.pairs, rotated.size(), rotated.data()};
+  return reinterpret_cast<rows_of_set*>(made.release());
+}
+
+inline rows_of_set* make_mixed_rows(mixed_frequencies const& f, rows_plan& plan) {
+  auto made = std::make_unique<rows>();
+  auto const& maker = made->mixed.emplace(
+      f.heads, f.axes, std::vector(f.inv_freq, f.inv_freq + f.heads * f.axes * f.pairs),
+      f.attention_factor);
+  auto const rotated = maker.layout().rotated_pairs;
   plan = {nullptr, f.pairs, rotated.size(), rotated.data()};
   return reinterpret_cast<rows_of_set*>(made.release());
 }

@@ -34,7 +34,7 @@ inline std::span<float const> weights(step_plan const& plan, float* memory) noex
 
 template <class From, class To, bool Normalises, class Round>
 void run_step(step_plan const& plan) {
-  auto const rows = rows_of<float>(plan.rows, plan.all_tokens);
+  auto const rows = rows_of<float>(plan.rows, plan.all_tokens, plan.row_heads);
   auto const run = [&]<class Operand>(Operand const& heads) {
     step<Operand>(heads, rows, plan.first_dim)
         .run({plan.token, plan.tokens, plan.head, plan.heads});

@@ -108,6 +108,13 @@ struct frequency_list {
   std::size_t const* axis_of_pair;  ///< null: one axis
 };
 
+/// Frequencies of each head on all axes, [heads][axes][pairs], as posenc::mixed_row_maker has them.
+struct mixed_frequencies {
+  double const* inv_freq;
+  std::size_t heads, axes, pairs;
+  double attention_factor;
+};
+
 /// Some kv heads of a posenc1_attention, checked but for what posenc's own attention checks.
 struct attention_plan {
   posenc1_attention const* given;               ///< what is not below is read here
@@ -167,6 +174,7 @@ struct step_plan {
   std::size_t all_tokens, all_heads, token, tokens, head, heads, head_dim;
   std::size_t first_dim, from_layout, to_layout;  ///< layouts from 0 on
   rows_plan rows;                                 ///< of no pairs: no rotation
+  std::size_t row_heads;                          ///< that have their own rows
   posenc1_norm norm;
   float factor;
   unsigned rounding;                       ///< of posenc1_rounding
@@ -201,6 +209,7 @@ struct instruction_set {
   /// to: not null of rows that rotate once more. plan: of no rows, alive as long as these.
   rows_of_set* (*make_rows)(frequency_list const& f, frequency_list const* to,
                             std::int64_t table_range, rows_plan& plan);
+  rows_of_set* (*make_mixed_rows)(mixed_frequencies const& f, rows_plan& plan);
   void (*destroy_rows)(rows_of_set*) noexcept;
   /// fractional: positions are doubles, else int64.
   void (*write_rows)(rows_of_set const&, void const* positions, void const* from_positions,

@@ -32,6 +32,7 @@ inline constexpr auto rotate_function_name = "posenc1_rotate";
 /// The rows of a call, checked. Not given unless an operand rotates.
 struct checked_rows {
   std::size_t tokens, batches, all_tokens, pairs = 0;
+  std::size_t heads = 1;   ///< that have their own rows
   bool of_batches = true;  ///< one row per token of each batch; else batches share them
   bool doubles = false;
 };
@@ -41,6 +42,7 @@ struct checked_operand {
   posenc1_operand const* given;
   checked_heads from, to[2];
   std::size_t targets = 0, source_block, target_block, first_dim = 0;
+  std::size_t group;                     ///< heads that share a row, of heads that rotate
   std::uint32_t from_layout, to_layout;  ///< as posenc1_layout
   bool rotates, in_place;
   bool by_kernel;  ///< numbers become numbers, with the usual norm and a factor at most
@@ -183,7 +185,11 @@ inline void check(checked_operand& checked_one, char const* index, posenc1_opera
                                                             : rotary_block::from(given.first_dim);
     auto const rotary = rows.pairs <= given.head_dim / 2 ? 2 * rows.pairs : given.head_dim + 1;
     o.first_dim = named(what, [&] { return block.first_dim(given.head_dim, rotary); });
+    what.require(rows.heads == 1 || given.heads % rows.heads == 0,
+                 "heads must be a multiple of the heads of rows, got ", given.heads,
+                 " heads and rows of ", rows.heads);
   }
+  o.group = rows.heads == 1 ? given.heads : given.heads / rows.heads;
 
   auto const from = o.from.format, to = o.to[0].format;
   o.by_kernel = o.rotates && o.targets == 1 && is_of_numbers(from) && is_of_numbers(to) &&
@@ -221,13 +227,15 @@ inline checked_rows check(posenc1_rows const& given, std::span<posenc1_operand c
           ": there must be one row for each of ", rows.tokens, " tokens, or of ", rows.batches,
           " times as many, got ", count);
   rows.of_batches = count == rows.all_tokens;
+  rows.heads = given.heads != 0 ? given.heads : maker != nullptr ? maker->heads : 1;
   return rows;
 }
 
-/// Rotates the heads [first, last), as many tokens at once as lie at equal distances.
+/// Rotates the heads [first, last) of those from first_head on, as many tokens at once as lie at
+/// equal distances.
 inline void rotate_in_parts(rotation_plan const& plan, bool rows_of_batches, std::size_t row_bytes,
                             places const& from, places const& to, rotate_function* kernel,
-                            std::size_t first, std::size_t last) noexcept {
+                            std::size_t first_head, std::size_t first, std::size_t last) noexcept {
   bool const strided = from.slots == nullptr && to.slots == nullptr;
   auto const tokens = plan.tokens;  // of a batch
   auto part = plan;
@@ -239,8 +247,9 @@ inline void rotate_in_parts(rotation_plan const& plan, bool rows_of_batches, std
     part.tokens = strided ? most : 1;
     if (!from.has(token) || !to.has(token)) continue;
     auto *from_last = from.at(token), *to_last = to.at(token);
-    part.from.data = from_last + static_cast<std::ptrdiff_t>(head) * plan.from.head;
-    part.to.data = to_last + static_cast<std::ptrdiff_t>(head) * plan.to.head;
+    auto const at = static_cast<std::ptrdiff_t>(first_head + head);
+    part.from.data = from_last + at * plan.from.head;
+    part.to.data = to_last + at * plan.to.head;
     for (; part.tokens < most; ++part.tokens) {
       auto const next = token + part.tokens;
       if (!from.has(next) || !to.has(next)) break;
@@ -256,10 +265,10 @@ inline void rotate_in_parts(rotation_plan const& plan, bool rows_of_batches, std
   }
 }
 
-/// Numbers become numbers: heads [first, last) of all.
+/// Numbers become numbers: heads [first, last) of all that have the rows of one head.
 inline void run_kernel(instruction_set const& set, checked_operand const& o,
-                       checked_rows const& rows, rows_plan const& of_rows, std::size_t first,
-                       std::size_t last) noexcept {
+                       checked_rows const& rows, rows_plan const& of_rows, std::size_t row_head,
+                       std::size_t first, std::size_t last) noexcept {
   auto const& given = *o.given;
   auto const& from = o.from.codes.at;
   auto const& to = o.to[0].codes.at;
@@ -276,7 +285,7 @@ inline void run_kernel(instruction_set const& set, checked_operand const& o,
   rotation_plan plan{.from = from,
                      .to = to,
                      .tokens = one_batch ? rows.all_tokens : rows.tokens,
-                     .heads = given.heads,
+                     .heads = o.group,
                      .head_dim = given.head_dim,
                      .first_dim = o.first_dim,
                      .rows = of_rows,
@@ -285,10 +294,16 @@ inline void run_kernel(instruction_set const& set, checked_operand const& o,
                      .factor = is_zero(given.factor) ? 1 : given.factor,
                      .weight = given.norm.weight};
   for (auto* at : {&plan.from, &plan.to}) at->slots = nullptr, at->page_tokens = 0;
-  if (one_batch && strided && first == 0 && last == rows.all_tokens * given.heads)
-    return kernel(plan);
   auto const row_bytes = 2 * rows.pairs * (rows.doubles ? sizeof(double) : sizeof(float));
-  rotate_in_parts(plan, rows.of_batches, row_bytes, from, to, kernel, first, last);
+  plan.rows.cos_sin = static_cast<char const*>(of_rows.cos_sin) +
+                      row_head * (rows.of_batches ? rows.all_tokens : rows.tokens) * row_bytes;
+  auto const first_head = row_head * o.group;
+  if (one_batch && strided && first == 0 && last == rows.all_tokens * o.group) {
+    for (auto* at : {&plan.from, &plan.to})
+      at->data += static_cast<std::ptrdiff_t>(first_head) * at->head;
+    return kernel(plan);
+  }
+  rotate_in_parts(plan, rows.of_batches, row_bytes, from, to, kernel, first_head, first, last);
 }
 
 /// From and to any format: part i of n, some tokens or, of few tokens, some heads.
@@ -302,7 +317,7 @@ inline void run_step(step_function* run, checked_operand const& o, checked_rows 
   plan.all_heads = plan.heads = given.heads, plan.head = 0, plan.head_dim = given.head_dim;
   plan.first_dim = o.first_dim;
   plan.from_layout = o.from_layout - 1, plan.to_layout = o.to_layout - 1;
-  plan.rows = o.rotates ? of_rows : rows_plan{};
+  plan.rows = o.rotates ? of_rows : rows_plan{}, plan.row_heads = rows.heads;
   plan.norm = is_zero(given.norm.eps) ? posenc1_norm{} : given.norm;
   plan.factor = is_zero(given.factor) ? 1 : static_cast<float>(given.factor);
   plan.rounding = given.rounding, plan.rounded_to = bits_of(given.rounded_to);
@@ -344,8 +359,9 @@ inline bool rotate_one_token(posenc1_rows const& rows, posenc1_operand const& o)
   auto const numbers = (bit_cast<std::uint64_t>(norm.eps) | bit_cast<std::uint64_t>(o.factor)) |
                        (bit_cast<std::uint64_t>(h.scale) | bit_cast<std::uint64_t>(h.inverse));
   if (more != 0 || numbers != 0 || pointers != 0 || strides_of_more != 0 || rows.tokens != 1 ||
-      rows.rows > 1 || rows.batches > 1 || rows.maker == nullptr || type >= types ||
-      layout >= layouts || (to_layout != 0 && to_layout != layout + 1))
+      rows.rows > 1 || rows.batches > 1 || rows.maker == nullptr ||
+      (rows.heads | rows.maker->heads) > 1 || type >= types || layout >= layouts ||
+      (to_layout != 0 && to_layout != layout + 1))
     return false;
   auto const pairs = rows.maker->rotated.pairs, rest = o.head_dim - 2 * pairs;
   auto const first_dim = o.first_dim == POSENC1_LAST_DIMS ? rest : o.first_dim;
@@ -396,8 +412,13 @@ inline void rotate(posenc1_rows const& given, std::span<posenc1_operand const> o
   auto* const step = first_of(set, [](instruction_set const& one) noexcept { return one.step; });
   for (auto const& o : checked_all) {
     if (o.by_kernel) {
+      // Work is divided in the order [heads of rows][tokens][heads of that row].
       auto const [first, count] = part_of(rows.all_tokens * o.given->heads, i, n);
-      run_kernel(set, o, rows, of_rows, first, first + count);
+      auto const of_row = rows.all_tokens * o.group;
+      for (std::size_t head = 0, at = 0; head < rows.heads; ++head, at += of_row) {
+        auto const begin = std::max(first, at), end = std::min(first + count, at + of_row);
+        if (begin < end) run_kernel(set, o, rows, of_rows, head, begin - at, end - at);
+      }
     } else {
       run_step(step, o, rows, of_rows, i, n);
     }

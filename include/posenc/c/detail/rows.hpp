@@ -21,7 +21,7 @@ inline void make(posenc1_frequencies const& f, frequencies const* to, std::int64
                  posenc1_row_maker** result) {
   auto const& set = chosen_set();
   auto made = std::make_unique<posenc1_row_maker>(
-      posenc1_row_maker{&set, nullptr, to != nullptr, axes_of(f), {}});
+      posenc1_row_maker{&set, nullptr, to != nullptr, axes_of(f), 1, {}});
   auto const target = list_of(to == nullptr ? f.value : *to);
   made->rows =
       set.make_rows(list_of(f), to == nullptr ? nullptr : &target, table_range, made->rotated);
@@ -76,6 +76,28 @@ POSENC_C_FUNCTION posenc1_status posenc1_row_maker_create(posenc1_frequencies co
     require(table_range == 0 || axes_of(*f) == 1, function,
             ": table_range must be 0 for frequencies on several axes, got ", table_range);
     make(*f, nullptr, table_range, result);
+  });
+}
+
+POSENC_C_FUNCTION posenc1_status posenc1_mixed_row_maker_create(double const* inv_freq,
+                                                                size_t heads, size_t axes,
+                                                                size_t pairs,
+                                                                double attention_factor,
+                                                                posenc1_row_maker** result) {
+  return guarded([&] {
+    constexpr auto function = "posenc1_mixed_row_maker_create";
+    require_given(function, {{"inv_freq", inv_freq}, {"result", result}});
+    constexpr auto most = std::size_t{1} << 24;
+    std::size_t count = 0;
+    require(multiply(heads, axes, count) && multiply(count, pairs, count) && count <= most,
+            function, ": inv_freq must have at most 2^24 numbers, got ", heads, " heads of ", axes,
+            " axes of ", pairs, " pairs");
+    auto const& set = chosen_set();
+    auto made = std::make_unique<posenc1_row_maker>(
+        posenc1_row_maker{&set, nullptr, false, axes, heads, {}});
+    made->rows =
+        set.make_mixed_rows({inv_freq, heads, axes, pairs, attention_factor}, made->rotated);
+    *result = made.release();
   });
 }
 

@@ -40,12 +40,16 @@ struct checked_operand {
 
   void rotate(part_of_heads const& part) const {
     if constexpr (Operand::is_plain) {
-      rotate_part(number_rotation<typename Operand::from_layout, typename Operand::to_layout,
-                                  Operand::is_scaled, typename Operand::source_type,
-                                  typename Operand::target_type>{heads.source(), heads.target(),
-                                                                 heads.scale(), rows, first_dim,
-                                                                 Operand::is_scaled || !in_place},
-                  part);
+      for_heads_of_rows(
+          rows, heads.source().heads(), part, [this](auto const& own, part_of_heads const& some) {
+            rotate_part(
+                number_rotation<typename Operand::from_layout, typename Operand::to_layout,
+                                Operand::is_scaled, typename Operand::source_type,
+                                typename Operand::target_type>{heads.source(), heads.target(),
+                                                               heads.scale(), own, first_dim,
+                                                               Operand::is_scaled || !in_place},
+                some);
+          });
     } else if (part.tokens != 0 && part.heads != 0) {
       step<Operand>(heads, rows, first_dim).run(part);
     }

@@ -97,7 +97,8 @@ POSENC_ALWAYS_INLINE inline bool rotate_whole_blocks(View const& heads,
     using group = group_of<Layout, Layout, T, T>;
     auto const ranges = rows.rotated_pairs();
     auto const pairs = rows.pairs();
-    if (ranges.size() != 1 || ranges[0].first != 0 || ranges[0].last != pairs) return false;
+    if (ranges.size() != 1 || ranges[0].first != 0 || ranges[0].last != pairs || rows.heads() != 1)
+      return false;
     auto const by = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) POSENC_INLINED {
       if constexpr (N <= most_groups<group>) {
         if (pairs != N * group::pairs) return false;

@@ -7,15 +7,11 @@
 #include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
+#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/detail/heads_in_memory.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {
-
-/// Tokens and heads of a view.
-struct part_of_heads {
-  std::size_t token, tokens, head, heads;
-};
 
 /// A rotation that passed. Holds references: copying the views would cost as much as rotating a few
 /// heads. Fused: there are factors. InPlace: of one view.

@@ -31,11 +31,15 @@ void rotate_view_to(Source const& source, Target const& target, Rows const& rows
       constexpr typename real_of<Source>::type one = 1;
       bool const in_place =
           check_heads<std::same_as<From, To>>(source, target, view.tokens(), true);
-      rotate_part(
-          number_rotation<From, To, false, Source, Target>{
-              source, target, one, view, block.first_dim(source.head_dim(), view.rotary_dim()),
-              !in_place},
-          {0, source.tokens(), 0, source.heads()});
+      auto const first_dim = block.first_dim(source.head_dim(), view.rotary_dim());
+      check_heads_of_rows(view, source.heads());
+      for_heads_of_rows(view, source.heads(), {0, source.tokens(), 0, source.heads()},
+                        [&](auto const& own, part_of_heads const& part) {
+                          rotate_part(
+                              number_rotation<From, To, false, Source, Target>{
+                                  source, target, one, own, first_dim, !in_place},
+                              part);
+                        });
     }
   }
 }
@@ -50,10 +54,15 @@ template <class Layout, class View, class Rows>
   require(view.tokens() == heads.tokens(), "rotate: there must be one row per token, got ",
           view.tokens(), " rows for ", heads.tokens(), " tokens");
   auto const first_dim = block.first_dim(heads.head_dim(), view.rotary_dim());
+  check_heads_of_rows(view, heads.heads());
   if (heads.heads() != 0 && heads.tokens() != 0)
-    rotate_cut(number_rotation<Layout, Layout, false, View, View, true>{heads, heads, one, view,
-                                                                        first_dim, false},
-               {0, heads.tokens(), 0, heads.heads()});
+    for_heads_of_rows(view, heads.heads(), {0, heads.tokens(), 0, heads.heads()},
+                      [&](auto const& own, part_of_heads const& part) {
+                        rotate_cut(
+                            number_rotation<Layout, Layout, false, View, View, true>{
+                                heads, heads, one, own, first_dim, false},
+                            part);
+                      });
 }
 
 /// As rotate of a view and rows.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -42,7 +43,11 @@ class step {
 
  public:
   step(Operand const& operand, cos_sin_view<real> const& rows, std::size_t first_dim) noexcept
-      : heads_(operand), rows_(rows), first_dim_(first_dim), dim_(operand.source().head_dim()) {}
+      : heads_(operand),
+        all_rows_(rows),
+        rows_(&rows),
+        first_dim_(first_dim),
+        dim_(operand.source().head_dim()) {}
 
   void run(part_of_heads const& part) {
     constexpr bool by_numbers = has_numbers && writable_heads<Target> && !Operand::is_transformed;
@@ -55,6 +60,8 @@ class step {
       for (std::size_t done = 0, count; done < part.heads; done += count) {
         count = std::min(most, part.heads - done);
         auto const head = part.head + done;
+        if constexpr (Operand::rotates)
+          if (all_rows_.heads() != 1) count = std::min(count, turn_to(head));
         if constexpr (has_numbers) {
           if (!Operand::is_transformed || heads_.source_block() == 1) {
             auto const [from, stride] = numbers_at(heads_.source(), token, head);
@@ -79,6 +86,14 @@ class step {
                         writes_numbers = writable_heads<Target> || requires(Target const&to) {
     to.numbers(0, 0);
   };
+
+  // Takes the rows of a head. Returns how many heads from there on share them.
+  std::size_t turn_to(std::size_t head) noexcept {
+    auto const group = heads_.source().heads() / all_rows_.heads();
+    own_rows_.emplace(all_rows_.of_head(head / group));
+    rows_ = &*own_rows_;
+    return group - head % group;
+  }
 
   // Heads of a token from memory to the target.
   template <class X>
@@ -184,7 +199,7 @@ class step {
                   rotated_stride);
     } else if constexpr (Operand::rounds && Operand::rotates) {
       for (std::size_t i = 0; i < count; ++i)
-        rotate_rounded<Round, From, To, real>(rows_, token, first_dim_, of(loaded_, i),
+        rotate_rounded<Round, From, To, real>(*rows_, token, first_dim_, of(loaded_, i),
                                               of(rotated_, i), points);
     }
     auto const scale = heads_.scale();
@@ -225,9 +240,9 @@ class step {
                                    weights,           gains,
                                    gain_per_head,     of_next(token, from) + first_dim_};
     auto const work =
-        in_memory(block, {1, count, dim_}, first_dim_, {0, stride}, {0, to_stride}, rows_, token);
+        in_memory(block, {1, count, dim_}, first_dim_, {0, stride}, {0, to_stride}, *rows_, token);
     if constexpr (Operand::rotates) {
-      rotate_in_l1<From, To>(work, rows_.rotated_pairs());
+      rotate_in_l1<From, To>(work, rows_->rotated_pairs());
     } else {
       if constexpr (std::same_as<T, U>)
         if (!gain_per_head && weights == nullptr && *gains == 1) {
@@ -239,7 +254,9 @@ class step {
   }
 
   Operand const& heads_;
-  cos_sin_view<real> const& rows_;
+  cos_sin_view<real> const& all_rows_;
+  cos_sin_view<real> const* rows_;              // of the heads that are rotated
+  std::optional<cos_sin_view<real>> own_rows_;  // if rows differ by head
   std::size_t first_dim_, dim_;
   head_gains<real, most_heads> gains_;
   alignas(64) real loaded_[numbers];
