@@ -11,6 +11,7 @@
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
 #include "posenc/heads/storage.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET {
@@ -59,6 +60,14 @@ double tokens_told_apart(double inv_freq, double angle_error = 0) {
   return 2 * std::asin(error) / inv_freq;
 }
 
+/// How many pairs of dims tell neighbouring tokens apart in exact angles, of keys stored as T: 24
+/// of 64 in bfloat16 for base 500,000, 34 in half, 64 in float.
+template <storable T>
+std::size_t neighbours_told_apart(frequencies const& f) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      f.inv_freq(), [](double inv_freq) { return tokens_told_apart<T>(inv_freq) <= 1; }));
+}
+
 /// The largest base and the longest context of precision_wall.
 struct precision_walls {
   double base;     ///< the largest base
@@ -73,9 +82,9 @@ struct precision_walls {
 ///     context = acos(cosine^(1 / layers)) / eps         where both leave no base
 ///
 /// 8,388,608 is that base for float, 1024 for half, 128 for bfloat16; with 32 layers and a cosine
-/// of 0.8, float's context is 990,000 tokens. It assumes that a step of 1 / base is added to a
-/// phase of about 1, in Phase. posenc adds none: its angles are exact. Engines with float angles
-/// form a product, whose error is at * 2^-23 tokens for any base. Cosines and sines in a table of
+/// of 0.8, float's context is 990,000 tokens. It holds where steps of 1 / base are added, in Phase,
+/// to a phase of about 1. posenc adds none: its angles are exact. Engines with float angles form a
+/// product, which is off by position * 2^-23 tokens for any base. Cosines and sines in a table of
 /// type Phase do lose steps of slow pairs, but other pairs keep them: see tokens_told_apart. Throws
 /// std::invalid_argument unless cosine is in (0, 1) and there is a layer.
 template <storable Phase = float>
