@@ -1,10 +1,16 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <numbers>
+#include <random>
+#include <string>
 #include <utility>
 
 #include "figures.hpp"
 #include "posenc/analysis/context_bound.hpp"
+#include "posenc/analysis/precision_wall.hpp"
 #include "posenc/analysis/semantic_robustness.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -13,6 +19,8 @@
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
+#include "posenc/heads/storage.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
 
@@ -130,6 +138,94 @@ figure base_bounds() {
            3, 330, 280})};
 }
 
+// The largest error of 64 Gaussian pairs of each frequency, relative to the pair's length, at 64
+// positions up to `last`. They are rotated by `rows` of floats and stored as T. The sums are in
+// double, so that every CPU draws the same.
+template <posenc::storable T>
+double measured_error(posenc::frequencies const& f, double last, auto const& rows_of) {
+  constexpr int around = 64;
+  std::vector<std::int64_t> positions;
+  for (int back = around; back-- > 0;) positions.push_back(static_cast<std::int64_t>(last) - back);
+  auto const rows = rows_of(positions);
+  posenc::cos_sin_rows<double> const exact(f, positions);
+  std::mt19937_64 bits(1);
+  std::normal_distribution<double> normal;
+  auto const stored = [](double x) {
+    T element{};
+    posenc::store(element, static_cast<posenc::arithmetic_t<T>>(x));
+    return static_cast<double>(posenc::load(element));
+  };
+  double worst = 0;
+  for (std::size_t t = 0; t < positions.size(); ++t) {
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const x = stored(normal(bits)), y = stored(normal(bits));
+      double const c = rows.cos(t)[i], s = rows.sin(t)[i];
+      auto const off_x = stored(x * c - y * s) - (x * exact.cos(t)[i] - y * exact.sin(t)[i]),
+                 off_y = stored(x * s + y * c) - (x * exact.sin(t)[i] + y * exact.cos(t)[i]);
+      worst = std::max(worst, std::hypot(off_x, off_y) / std::hypot(x, y));
+    }
+  }
+  return worst;
+}
+
+// With the wall of Liu 2026 as a mark.
+figure precision_wall() {
+  auto const f = geometric(dim, 5e5);
+  auto const exact_rows = [&](auto const& at) { return posenc::cos_sin_rows<float>(f, at); };
+  auto const float_rows = [&](auto const& at) { return posenc::float_angle_rows(f, at); };
+  auto const of_fastest = [](auto const& how, double p) {
+    return how.bound(1, static_cast<std::int64_t>(p));
+  };
+  struct way {
+    std::string name;
+    std::function<double(double)> bound, measured;
+  };
+  std::vector<way> const ways{
+      {"float angles, heads in float",
+       [&](double p) {
+         return posenc::rotation_bound<float>(of_fastest(posenc::float_angles{}, p));
+       },
+       [&](double p) { return measured_error<float>(f, p, float_rows); }},
+      {"exact angles, heads in float",
+       [&](double p) {
+         return posenc::rotation_bound<float>(of_fastest(posenc::exact_angles{}, p));
+       },
+       [&](double p) { return measured_error<float>(f, p, exact_rows); }},
+      {"exact angles, heads in bfloat16",
+       [&](double p) {
+         return posenc::rotation_bound<posenc::bfloat16>(of_fastest(posenc::exact_angles{}, p));
+       },
+       [&](double p) { return measured_error<posenc::bfloat16>(f, p, exact_rows); }}};
+  chart c{"", {"position", true}, {"error, of the pair's length", true}, {}};
+  auto const positions = whole_powers(1000, 1e9, 8);
+  std::string rows;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    c.curves.push_back(curve("", positions, ways[i].bound));
+    c.curves.back().colour = i, c.curves.back().dashed = true;
+    c.curves.push_back(curve("", positions, ways[i].measured));
+    c.curves.back().colour = i;
+    rows += "| " + ways[i].name;
+    for (double const p : {1e3, 1e6, 1e9})
+      rows += " | " + charts::compact(ways[i].bound(p), 2) + ", " +
+              charts::compact(ways[i].measured(p), 2);
+    rows += " | ";
+  }
+  auto const wall = posenc::precision_wall(0.8, 32);
+  c.y_range = {1e-8, 300};
+  c.marks = {{wall.context, "Liu's wall"}, {wall.base, "a whole token"}};
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    c.notes.push_back(
+        {std::array{9e3, 1.3e3, 1.3e7}[i], std::array{1.5e-4, 5e-7, 1e-2}[i], ways[i].name, i});
+  return {"precision_wall.svg",
+          charts::svg({c}, {"Float angles end, exact angles do not, bfloat16 has one error",
+                            "largest error of a rotated pair; dashed: bound; head_dim 128, base "
+                            "500k; each point is the worst of 64 positions",
+                            1, 760, 380}),
+          rows, "include/posenc/analysis/HOW_FAR.md"};
+}
+
 }  // namespace
 
-std::vector<figure> figures_of_frequencies() { return {frequency_rules(), base_bounds()}; }
+std::vector<figure> figures_of_frequencies() {
+  return {frequency_rules(), base_bounds(), precision_wall()};
+}

@@ -1712,7 +1712,8 @@ def ask(verb, *arguments, **options):
     verb has --json, else its CSV as a dict of columns, float64 [rows], or lists of text.
 
         posenc.ask("inspect", "config.json")          how a model encodes positions; of each rotation
-                                                      the context_bound and the positional_budget
+                                                      the context_bound, the positional_budget, and
+                                                      how many pairs bfloat16 lets tell neighbours apart
         posenc.ask("curves", encodings=["rope", "alibi", "t5"], heads=8)      scores and weights by
                                                       distance, of any of 14 encodings
         posenc.ask("verdict", config.to_dict())       what engines get wrong on this model

@@ -173,3 +173,4 @@
 #include "posenc/analysis/fit_adaptive_temperature.hpp"  // the polynomial of one's own network
 #include "posenc/analysis/spread_bound.hpp"              // how far apart weights let scores be
 #include "posenc/analysis/precision_budget.hpp"          // what an engine's angles cost
+#include "posenc/analysis/precision_wall.hpp"            // which positions numbers tell apart

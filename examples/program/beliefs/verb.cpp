@@ -8,6 +8,7 @@
 
 #include "posenc/analysis/key_for_distance.hpp"
 #include "posenc/analysis/positional_budget.hpp"
+#include "posenc/analysis/precision_wall.hpp"
 #include "posenc/analysis/rope_decay.hpp"
 #include "posenc/analysis/semantic_robustness.hpp"
 #include "posenc/attention/attention.hpp"
@@ -338,6 +339,20 @@ std::vector<belief> of_rotation() {
        "([accuracy](../../include/posenc/rows/README.md#accuracy"
        ")). A model need not work there: Llama 2 13B, trained on 4096 tokens, has a published loss "
        "of 1.497 at 4096 and of 8.862 at 8192 [Su 2023, kexue 9708]."},
+      {"Beyond a million tokens precision ends",
+       "It ends for angles that are formed in float [Liu 2026, arXiv 2602.10959, says it of all]. "
+       "They move a pair by up to " +
+           fixed(posenc::float_angles{}.bound(1, 1'000'000), 2) +
+           " tokens at a million tokens, and by a whole token at " +
+           whole(posenc::precision_wall(0.5, 1).base) +
+           ", with any base. With exact angles a rotated pair is off by at most " +
+           compact(posenc::rotation_bound<float>(posenc::exact_angles{}.bound(1, 1'000'000'000)),
+                   2) +
+           " of its length, also at a billion tokens. bfloat16 values lose more, at every "
+           "position: " +
+           whole(posenc::neighbours_told_apart<posenc::bfloat16>(llama_2())) +
+           " of 64 pairs tell neighbours apart "
+           "([figure](../README.md#is-there-a-wall-of-precision))."},
   };
 }
 

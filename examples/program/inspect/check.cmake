@@ -42,6 +42,9 @@ expect(0 out "sum of cos.distance . frequency. over pairs stays positive up to a
 expect(0 out "too small for the context: at distance 1,707" "${models}/llama-2-7b.json")
 expect(0 out "\"context_bound\": { \"reach\": 1048576, \"context\": 1707, \"certain\": -1.0, \"longest_wavelength\": 54410.1[0-9]* }, \"positional_budget\": { \"tokens\": 4096, \"distance\": 1, \"weight\": 0.99, \"pairs\": 9, \"score\": 27.79"
   --json "${models}/llama-2-7b.json")
+# What numbers lose: bfloat16 leaves pairs of inv_freq above 2^-7; a float angle is off by 131,071 2^-23.
+expect(0 out "24 of 64 pairs tell neighbouring tokens apart if keys are stored in bfloat16, 34 in float16[.] .*Angles computed in float32 are off by up to 0.015625? radians at the last of 131,072 positions" --base 500k --length 131072)
+expect(0 out "\"neighbours_told_apart\": { \"float32\": 64, \"float16\": 34, \"bfloat16\": 24 }, \"float_angle_error\": 0.0156" --json --base 500k --length 131072)
 expect(0 out "\"positional_budget\": null" --json --length 1 "${models}/llama-2-7b.json")
 expect(0 out "By its bias alone a key loses half of its weight after 0.8243 tokens in the steepest head, after 177.4 tokens in the flattest" "${models}/mpt-7b.json")
 expect(0 out "No rotation. .*|No score changes with distance: a head sees as far as its mask" "${models}/smollm3-3b.json")

@@ -7,6 +7,7 @@
 
 #include "posenc/analysis/context_bound.hpp"
 #include "posenc/analysis/positional_budget.hpp"
+#include "posenc/analysis/precision_wall.hpp"
 #include "posenc/model/rotate.hpp"
 #include "remarks.hpp"
 #include "reporting/csv.hpp"
@@ -18,8 +19,10 @@ namespace inspect {
 #ifdef POSENC_READS_MODELS
 namespace {
 
-// How far a head sees by its frequencies alone, and the score that singles out the previous token.
-nlohmann::ordered_json far_and_near(posenc::frequencies const& f, std::size_t reach) {
+// How far a head sees by its frequencies alone, the score that singles out the previous token, and
+// the pairs that numbers of each type leave to do it.
+nlohmann::ordered_json far_and_near(posenc::frequencies const& f, std::size_t reach,
+                                    std::size_t length) {
   auto const farthest = farthest_of(reach, f.pairs());
   auto const bounds = posenc::context_bound(f, farthest);
   nlohmann::ordered_json object{
@@ -28,7 +31,12 @@ nlohmann::ordered_json far_and_near(posenc::frequencies const& f, std::size_t re
         {"context", model_json::json_or_null<nlohmann::ordered_json>(bounds.context)},
         {"certain", bounds.certain},
         {"longest_wavelength", bounds.longest_wavelength}}},
-      {"positional_budget", nullptr}};
+      {"positional_budget", nullptr},
+      {"neighbours_told_apart",
+       {{"float32", posenc::neighbours_told_apart<float>(f)},
+        {"float16", posenc::neighbours_told_apart<posenc::half>(f)},
+        {"bfloat16", posenc::neighbours_told_apart<posenc::bfloat16>(f)}}},
+      {"float_angle_error", float_error(f, length)}};
   constexpr double weight = 0.99;
   auto const tokens = std::min(reach, std::size_t{8192});
   try {
@@ -55,7 +63,7 @@ void print_json(std::ostream& os, std::string const& file, posenc::model_descrip
   for (std::size_t i = 0; i < model.kinds.size(); ++i)
     for (std::size_t j = 0; auto const& rotary : model.kinds[i].rotary)
       object["kinds"][i]["rotary"][j++].update(
-          far_and_near(rotary.frequencies.at(length), reach_of(model.kinds[i], length)));
+          far_and_near(rotary.frequencies.at(length), reach_of(model.kinds[i], length), length));
   os << object.dump(2) << '\n';
 #else
   throw std::runtime_error("--json: this posenc was built without nlohmann-json");

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
+#include "posenc/analysis/precision_wall.hpp"
 #include "posenc/analysis/rope_decay.hpp"
 #include "program/models/words.hpp"
 
@@ -52,6 +54,9 @@ std::vector<std::string> remarks(layer_description const& kind, frequencies cons
                               ", so that a key like the query scores above a random one. [Men "
                               "2024]"));
   }
+  result.push_back(fraction(posenc::neighbours_told_apart<posenc::bfloat16>(f)) +
+                   " tell neighbouring tokens apart if keys are stored in bfloat16, " +
+                   grouped(posenc::neighbours_told_apart<posenc::half>(f)) + " in float16.");
   if (auto const a = f.attention_factor(); a != 1) {
     result.push_back("Attention factor " + rounded(a) +
                      " multiplies rotated queries and keys, and so " +
@@ -76,7 +81,8 @@ std::string how_far(layer_description const& kind) {
 }
 
 double float_error(frequencies const& f, std::size_t context) {
-  return static_cast<double>(context) * *std::ranges::max_element(f.inv_freq()) * 0x1p-24;
+  auto const last = static_cast<std::int64_t>(context) - 1;
+  return posenc::float_angles{}.bound(std::ranges::max(f.inv_freq()), last);
 }
 
 }  // namespace inspect

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 #include <span>
 #include <vector>
 
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/heads/storage.hpp"
@@ -20,6 +23,30 @@ namespace posenc { inline namespace POSENC_TARGET {
 struct formed_angle {
   double angle, rest = 0;  ///< in radians
 };
+
+namespace detail {
+
+/// The largest relative error of rounding to T once.
+template <storable T>
+constexpr double unit_roundoff() {
+  using format = storage_format_t<T>;
+  if (std::same_as<format, double>) return 0x1p-53;
+  if (std::same_as<format, float>) return 0x1p-24;
+  return std::same_as<format, half> ? 0x1p-11 : 0x1p-8;
+}
+
+/// The largest error of storing x >= 0 as T after rounding it to float.
+template <storable T>
+double most_off(double x) {
+  constexpr double u = unit_roundoff<T>(), of_float = unit_roundoff<float>();
+  constexpr bool is_half = std::same_as<storage_format_t<T>, half>;
+  require(!is_half || x < 65520, "rounded_angles: numbers must be below 65520 for half, got ", x);
+  // A subnormal number is off by half the smallest one.
+  constexpr double of_smallest = is_half ? 0x1p-25 : u == 0x1p-8 ? 0x1p-134 : 0x1p-150;
+  return x * (of_float + (u > of_float ? u * (1 + of_float) : 0)) + of_smallest;
+}
+
+}  // namespace detail
 
 /// How angles are formed: of every pair, at a position of 0 or more.
 template <class H>
@@ -36,6 +63,12 @@ struct exact_angles {
       auto const product = detail::two_doubles(static_cast<double>(at)) * detail::with_rest(f, i);
       angles[i] = {product.high, product.low};
     }
+  }
+  /// The largest error of an angle of rows, in radians: frequencies are truncated at 2^-96 turns
+  /// per token, a phase at 2^-64 turns. 5e-19 at position 2^31, 8e-10 at 2^63.
+  double bound(double inv_freq, std::int64_t at) const {
+    constexpr double turn = 2 * std::numbers::pi;
+    return turn * 0x1p-64 + static_cast<double>(at) * (turn * 0x1p-96 + inv_freq * 0x1p-98);
   }
 };
 
@@ -64,6 +97,20 @@ struct rounded_angles {
       auto const inv_freq = as_float(detail::as_stored<F>(f.inv_freq()[i]));
       angles[i] = {static_cast<double>(detail::stored(p * inv_freq))};
     }
+  }
+  /// The largest error of an angle, in radians, for any frequency near this one: the frequency is
+  /// rounded, the product too, and the position from 2^24 on. For float_angles
+  ///
+  ///     at * inv_freq * 2^-23     below position 2^24, and 1.5 times that beyond it
+  ///
+  /// so that a pair is off by at * 2^-23 tokens: by a whole token at 8,388,608, for any base.
+  /// Throws std::invalid_argument if the position or the frequency overflows half.
+  double bound(double inv_freq, std::int64_t at) const {
+    auto const p = static_cast<double>(at);
+    bool const is_exact = p <= 1 / std::max(detail::unit_roundoff<P>(), 0x1p-24);
+    auto const p_off = is_exact ? 0 : detail::most_off<P>(p), f_off = detail::most_off<F>(inv_freq);
+    auto const product = (p + p_off) * (inv_freq + f_off);
+    return p * f_off + p_off * (inv_freq + f_off) + product * 0x1p-24 + 0x1p-150;
   }
 };
 using float_angles = rounded_angles<float, float>;  ///< Hugging Face, vLLM
