@@ -76,7 +76,7 @@ class Header(unittest.TestCase):
              "unsigned": ctypes.c_int}
         enums = re.findall(r"typedef enum (\w+)", self.text)
         structs = re.findall(r"typedef struct (posenc1_(\w+)) \{(.*?)\} \1;", self.text, re.DOTALL)
-        self.assertEqual(len(structs), 11)
+        self.assertEqual(len(structs), 12)
         for name, short, fields in structs:
             made = getattr(posenc, "_" + short.capitalize())
             declared = []
@@ -1470,7 +1470,7 @@ class Arrays(unittest.TestCase):
                 numpy.testing.assert_allclose(out.double().numpy(), posenc.attention(x, k, k, encoding=self.f, causal=True).double().numpy(), 0, bound)
         learned = torch.from_numpy(self.x).requires_grad_()
         for call in (lambda x: posenc.rope(x, range(6), self.f, out=torch.empty_like(x)), lambda x: posenc.attend(x, self.k, self.k),
-                     lambda x: posenc.attention(x, self.k, self.k, encoding=self.f), lambda x: posenc.rotate(x, self.rows)):
+                     lambda x: posenc.rotate(x, self.rows)):
             with self.assertRaisesRegex(posenc.Error, "(x|queries|array) must be .*, got torch.Tensor: .*gradient"):
                 call(learned)
 
@@ -1774,6 +1774,131 @@ class PlainArrays(unittest.TestCase):
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
                 wrong()
+
+
+class Gradients(unittest.TestCase):  # tests/kernels/cases has the rules
+    @staticmethod
+    def arrays(dtype=float, batches=(2,), dims=(8, 6)):
+        rng = numpy.random.default_rng(5)
+        return [rng.standard_normal((*batches, tokens, heads, dim)).astype(dtype) for tokens, heads, dim in
+                ((4, 4, dims[0]), (7, 2, dims[0]), (7, 2, dims[1]), (4, 4, dims[1]))]
+
+    def check(self, arrays, **how):
+        """Each number's gradient against differences of attention, in double."""
+        *given, d = arrays
+        outputs, sums = posenc.attention(*given, log_sum_exp=True, **how)
+        found = posenc.attention_backward(*given, outputs, sums, d, **how)
+        for threads in (2, 9):
+            for x, y in zip(found, posenc.attention_backward(*given, outputs, sums, d, threads=threads, **how)):
+                self.assertEqual(x.tobytes(), y.tobytes())
+
+        def loss(n, way):
+            moved = [x + way if i == n else x for i, x in enumerate(given)]
+            return (d * posenc.attention(*moved, **how)).sum()
+
+        for n, (x, gradient) in enumerate(zip(given, found)):
+            self.assertEqual((x.shape, x.dtype), (gradient.shape, gradient.dtype))
+            for at in numpy.ndindex(x.shape):
+                if sum(at) % 5 == 0:
+                    step = numpy.zeros_like(x)
+                    step[at] = 2.0**-17
+                    self.assertAlmostEqual(gradient[at], (loss(n, step) - loss(n, -step)) / 2.0**-16, 7, (n, at))
+        return found
+
+    def test_are_differences(self):
+        f = posenc.frequencies(rotary_dim=6, base=100)
+        scaled = posenc.frequencies(inv_freq=f.inv_freq, attention_factor=1.5)
+        one = self.arrays(batches=())
+        self.check(one)
+        self.check(one, encoding=scaled, layout="interleaved", causal=True)
+        self.check(one, encoding="alibi", mask=numpy.arange(28).reshape(4, 7) % 5 != 2, cap=1.5, sinks=[0, 1, 2, 3])
+        self.check(self.arrays(), encoding=f, query_positions=[[3, 4, 9, 5], [6, 0, 1, 2]], causal=True, scale=0.7)
+        self.check(self.arrays(), encoding=f.on_axes("contiguous", [1, 1, 1]), query_positions=numpy.arange(12).reshape(3, 4),
+                   key_positions=numpy.arange(21).reshape(3, 7)[:, ::-1])
+        *_, d_v = self.check(self.arrays(), encoding=f, lengths=[7, 3], causal=True, query_positions=[3, 4, 5, 6])
+        self.assertTrue(d_v[1, :3].all() and not d_v[1, 3:].any())
+        wide = [numpy.concatenate([x] * 32, axis=-1) / 6 for x in self.arrays(batches=(), dims=(8, 8))]
+        self.check(wide, encoding=MODELS / "gemma-3-27b.json", layer=0)
+
+    def test_are_of_the_types_of_arithmetic(self):
+        doubles = self.arrays()
+        *given, d = doubles
+        outputs, sums = posenc.attention(*given, causal=True, log_sum_exp=True)
+        wanted = posenc.attention_backward(*given, outputs, sums, d, causal=True)
+        for dtype, bound in ((numpy.float32, 2e-6), (numpy.float16, 5e-3), (numpy.uint16, 4e-2)):
+            named = {"type": "bf16", "causal": True} if dtype == numpy.uint16 else {"causal": True}
+            *given, d = [(x.astype(numpy.float32).view(numpy.uint32) >> 16).astype(dtype) if dtype == numpy.uint16 else x.astype(dtype) for x in doubles]
+            outputs, sums = posenc.attention(*given, log_sum_exp=True, **named)
+            for x, y in zip(wanted, posenc.attention_backward(*given, outputs, sums, d, **named)):
+                self.assertEqual(y.dtype, numpy.float32)
+                numpy.testing.assert_allclose(x, y, 0, bound * numpy.abs(x).max())
+        for shape in ((0, 2, 8), (3, 2, 8)):  # of no tokens, of no dims
+            k, v = numpy.ones(shape), numpy.ones((*shape[:2], 0))
+            outputs, sums = posenc.attention(numpy.ones((2, 4, 8)), k, v, log_sum_exp=True, query_positions=[0, 1])
+            found = posenc.attention_backward(numpy.ones((2, 4, 8)), k, v, outputs, sums, numpy.ones((2, 4, 0)), query_positions=[0, 1])
+            self.assertEqual([x.shape for x in found], [(2, 4, 8), k.shape, v.shape])
+            self.assertFalse(any(x.any() for x in found))
+
+    def test_refuse(self):
+        *given, d = self.arrays()
+        outputs, sums = posenc.attention(*given, log_sum_exp=True)
+        before = [x.copy() for x in (*given, outputs, sums, d)]
+        with self.assertRaises(TypeError):
+            posenc.attention_backward(*given, outputs, sums, d, window=3)
+        for sentence, arrays, named in (
+                (r"d_outputs must be an array of NumPy \[2, 4, 4, 6\], got float64 \[2, 4, 4, 5\]$", (outputs, sums, d[..., :5]), {}),
+                (r"outputs must be an array of NumPy \[2, 4, 4, 6\], got list$", (outputs.tolist(), sums, d), {}),
+                (r"d_outputs must be an array of NumPy .*, got numpy.ma.core.MaskedArray$|d_outputs must not be masked", (outputs, sums, numpy.ma.array(d)), {}),
+                (r"log_sum_exp must be \[2, 4, 4\] of real numbers, got float64 \[4, 4\]$", (outputs, sums[0], d), {}),
+                (r"log_sum_exp must be .*, got float64 \[0\]$", (outputs, None, d), {}),
+                ("weights must not be given, which only attention has$", (outputs, sums, d), {"weights": True}),
+                ("out must not be given, which only attention has$", (outputs, sums, d), {"out": outputs}),
+                ("gradients of outputs must be doubles, got format 1$", (outputs, sums, d.astype(numpy.float32)), {}),
+                ("queries, keys, values and outputs must be doubles alone or not at all", (outputs.astype(numpy.float32), sums, d), {}),
+                ("keys and values must all have a slot$", (outputs, sums, d), {"slots": [0, 1, -1, 3, 4, 5, 6]}),
+                ("cap must be finite and positive, got -1$", (outputs, sums, d), {"cap": -1.0}),
+                ("threads must be an integer in", (outputs, sums, d), {"threads": 0})):
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, f"^posenc: attention_backward: ({sentence})"):
+                posenc.attention_backward(*given, *arrays, **named)
+        for x, y in zip(before, (*given, outputs, sums, d)):
+            self.assertTrue((x == y).all())
+
+    @unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
+    def test_are_those_of_tensors(self):
+        f = posenc.frequencies(inv_freq=[1, 0.1, 0.01], attention_factor=1.25)
+        q, k, v, d = (torch.from_numpy(x).requires_grad_() for x in self.arrays(batches=()))
+        for how in ({}, {"encoding": f, "causal": True, "cap": 1.5, "sinks": [0, 1, 2, 3]}, {"encoding": "alibi", "behind": 3, "scale": 0.7, "threads": 2}):
+            self.assertTrue(torch.autograd.gradcheck(lambda q, k, v: posenc.attention(q, k, v, **how), (q, k, v)))
+        outputs, sums, weights = posenc.attention(q, k.detach(), v, encoding=f, log_sum_exp=True, weights=True)
+        self.assertTrue(outputs.requires_grad and not sums.requires_grad and not weights.requires_grad)
+        self.assertEqual((tuple(sums.shape), tuple(weights.shape)), ((4, 4), (4, 4, 7)))
+        outputs.sum().backward()  # whose gradient is expanded
+        wanted = posenc.attention_backward(q.detach(), k.detach(), v.detach(), outputs.detach(), sums, torch.ones_like(outputs), encoding=f)
+        self.assertTrue(all(isinstance(x, torch.Tensor) for x in wanted))
+        self.assertTrue(torch.equal(q.grad, wanted[0]) and torch.equal(v.grad, wanted[2]) and k.grad is None)
+        with torch.no_grad():
+            self.assertFalse(posenc.attention(q, k, v, encoding=f).requires_grad)
+        transposed = q.detach().transpose(0, 1).contiguous().transpose(0, 1).requires_grad_()
+        posenc.attention(transposed, k, v, encoding=f).sum().backward()
+        self.assertTrue(torch.equal(transposed.grad, q.grad))
+        for dtype in (torch.bfloat16, torch.float16, torch.float32):
+            narrow = [x.detach().to(dtype).requires_grad_() for x in (q, k, v)]
+            found = posenc.attention(*narrow, encoding=f)
+            (found * d.detach().float()).sum().backward()
+            exact = [x.detach().double().requires_grad_() for x in narrow]
+            (posenc.attention(*exact, encoding=f) * d.detach()).sum().backward()
+            for x, y in zip(narrow, exact):
+                self.assertEqual(x.grad.dtype, dtype)
+                bound = 3e-2 if dtype == torch.bfloat16 else 4e-3 if dtype == torch.float16 else 2e-6
+                numpy.testing.assert_allclose(x.grad.double().numpy(), y.grad.numpy(), 0, bound * y.grad.abs().max().item())
+        for sentence, call in (
+                ("keys must be a tensor where another one requires a gradient, got float64", lambda: posenc.attention(q, k.detach().numpy(), v)),
+                ("out must not be given where a tensor requires a gradient, got torch.Tensor", lambda: posenc.attention(q, k, v, out=torch.empty_like(d)))):
+            with self.assertRaisesRegex(posenc.Error, f"^posenc: attention: {sentence}"):
+                call()
+        with self.assertRaises(RuntimeError):  # of gradients there are none
+            again, = torch.autograd.grad(posenc.attention(q, k, v).sum(), q, create_graph=True)
+            again.sum().backward()
 
 
 class Page(unittest.TestCase):

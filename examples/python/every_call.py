@@ -26,6 +26,9 @@ def of_config(config: str, heads: int = 4) -> Floats:
     steps, weights = posenc.attend(k, k, q, query_positions=positions, key_positions=positions, behind=f.window, ahead=f.ahead,
                                    chunk=f.chunk, cap=f.cap, factor=f.softmax_factor, temperature=f.temperature, weights=True)
     assert (outputs == steps).all() and weights.shape == (heads, 3, 3)
+    attended, sums = posenc.attention(q, q, q, encoding=f, causal=True, log_sum_exp=True)
+    d_q, d_k, d_v = posenc.attention_backward(q, q, q, attended, sums, outputs, encoding=f, causal=True, threads=2)
+    assert d_q.shape == d_k.shape == d_v.shape == q.shape
     return outputs
 
 

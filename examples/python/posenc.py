@@ -52,8 +52,8 @@ import threading
 import numpy
 
 __all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "MixedFrequencies", "StepHeads", "alibi_slopes", "ask", "attend",
-           "attention", "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
-           "ring_slots", "rope", "rotate", "version", "write_step"]
+           "attention", "attention_backward", "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds",
+           "profile", "read_cache", "ring_slots", "rope", "rotate", "version", "write_step"]
 __version__ = "0.1.0"
 
 
@@ -70,6 +70,7 @@ _FORMATS = {"f32": 1, "f16": 3, "bf16": 4, "u8_per_head": 5, "q8_0": 6, "q8_0_av
             "deepseek_v4_cpu": 14, "q4_0": 15, "int4_per_head": 16, "int4_static": 17, "q4_1": 18,
             "q5_0": 19, "q5_1": 20, "iq4_nl": 21}
 _TYPE_OF = {numpy.dtype(numpy.float32): 1, numpy.dtype(numpy.float64): 2, numpy.dtype(numpy.float16): 3}
+_BACK = numpy.array([[1], [-1]], numpy.float32)  # times rows: of the rotation back
 _UINT16, _INT64 = numpy.dtype(numpy.uint16), numpy.dtype(numpy.int64)
 _REALS = {1: numpy.dtype(numpy.float32), 2: numpy.dtype(numpy.float64)}
 _NORMS = {"rms": 0, "l2": 1}
@@ -114,6 +115,7 @@ _Attention = _struct(
     "p sinks memory, n memory_bytes, p query_positions key_positions, n behind ahead chunk, i dot_products, "
     "cells mask bias, p slopes, d cap, temperature temperature, p log_sum_exp scores weights key_bias, "
     "profiles profiles, d tau", heads=_Heads, cells=_Cells, temperature=_Temperature, profiles=_Profiles)
+_Gradients = _struct("heads outputs queries keys values", heads=_Heads)
 _Worker = _struct("n index count, barrier barrier, p barrier_argument memory, n memory_bytes", barrier=_barrier)
 
 _loading, _loaded = threading.Lock(), None
@@ -164,6 +166,8 @@ def _load():
             c.posenc1_page_bounds.argtypes = [ctypes.POINTER(_Heads), _size, _size, _size, _size, _pointer]
             c.posenc1_hadamard.argtypes = [ctypes.POINTER(_Heads), _size, _size, _size, _size]
             c.posenc1_attention_memory_of.argtypes = [ctypes.POINTER(_Attention), _size, _size, ctypes.POINTER(_size)]
+            c.posenc1_attention_backward_memory.argtypes = [ctypes.POINTER(_Attention), _size, _size, ctypes.POINTER(_size)]
+            c.posenc1_attention_backward.argtypes = [ctypes.POINTER(_Attention), ctypes.POINTER(_Gradients), _size, _size]
             c.posenc1_attend_as.argtypes = [ctypes.POINTER(_Attention), _size, ctypes.POINTER(_Worker)]
             c.posenc1_key_bias_create.argtypes = [_pointer, _pointer, _size, _size, _size, ctypes.c_int, _size, _size,
                                                   _pointer]
@@ -1056,8 +1060,8 @@ def _rotation(where, config, layer, length, *positions):
     return _of_model(where, config, layer, length)
 
 
-def _rotated(where, name, x, at_name, at, f, layout, type, out=None):
-    """A copy of x, or out, rotated; x [..., tokens, heads, head_dim], at as rope has positions."""
+def _rotated(where, name, x, at_name, at, f, layout, type, out=None, back=False):
+    """A copy of x, or out, rotated, or gradients rotated back; x [..., tokens, heads, head_dim], at as rope has positions."""
     heads = _Heads()
     batches, tokens, *_ = _heads(heads, where, name, _viewed(where, name, _detached(x, out)), type, _viewed(where, "out", out))
     if at.ndim == (2 if f.axes == 1 else 3):
@@ -1065,7 +1069,7 @@ def _rotated(where, name, x, at_name, at, f, layout, type, out=None):
             raise Error(f"posenc: {where}: {at_name} must be [{tokens}] or [{batches}, {tokens}], got {_type_of(at)}")
         at = at.reshape(*at.shape[:-2], batches * tokens)
     rows = f._rows(where, at_name, at, _REALS[2 if heads.format == 2 else 1])
-    return _turned(x, rows, out, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim,
+    return _turned(x, rows * _BACK if back else rows, out, type=type, layout=f.layout if layout is None else layout, first_dim=f.first_dim,
                    _called=(where, name))
 
 
@@ -1084,8 +1088,7 @@ def _turned(x, rows, out, **how):
 
             @staticmethod
             def backward(_, gradient):
-                back = rows * numpy.array([[1], [-1]], rows.dtype)
-                return _turned(gradient if gradient.stride(-1) == 1 else gradient.contiguous(), back, None, **how)
+                return _turned(gradient if gradient.stride(-1) == 1 else gradient.contiguous(), rows * _BACK, None, **how)
 
         return Turn.apply(x)
     x, (where, name) = _detached(x, out), how["_called"]
@@ -1384,129 +1387,149 @@ def attend(queries, keys, values, *, slots=None, value_slots=None, lengths=None,
     largest number of threads. out: an array of any type for the outputs. type="bf16" says that uint16 numbers are bfloat16, in
     queries, keys, values and out. log_sum_exp, scores, weights: True returns a tuple of outputs and these
     arrays, [..., queries, heads] and [..., heads, queries, keys]."""
-    where, kept, first, given_queries, given_out = "attend", [], _Attention(), queries, out
-    queries, keys, values, out = (_viewed(where, name, x) for name, x in (
-        ("queries", queries), ("keys", keys), ("values", values), ("out", out)))
-    _require_unmasked(where, "queries", queries)
-    if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
-        raise Error(f"posenc: {where}: queries must be an array of NumPy [heads, head_dim], or with queries, or batches and "
-                    f"queries before them, got {_type_of(queries)}")
-    lead = 4 - queries.ndim
-    cut = (0,) * lead
-    whole = queries.reshape((1,) * lead + queries.shape)
-    batches, count, heads, head_dim = _heads(first.queries, where, "queries", whole, type, keys, values, out)
-    of_keys, key_step, slot_step = _source(first.keys, where, "keys", keys, slots, "slots of keys", batches, type, kept)
-    no_dims = isinstance(values, numpy.ndarray) and values.ndim > 2 and values.shape[-1] == 0
-    if no_dims:  # which C would take for head_dim; of a dim of zeros, weights are those of the outputs without dims
-        values = numpy.zeros((*values.shape[:-1], 1), values.dtype)
-    of_values, value_step, value_slot_step = _source(first.values, where, "values", values, *(
-        (slots, "slots of values") if value_slots is None else (value_slots, "value_slots")), batches, type, kept)
-    if of_keys[:2] != of_values[:2] or of_keys[2] != head_dim:
-        raise Error(f"posenc: {where}: keys and values must be [tokens, kv_heads, dim], alike, keys with the "
-                    f"{head_dim} dims of queries, got {list(of_keys)} and {[*of_values[:2], 0 if no_dims else of_values[2]]}")
-    tokens, kv_heads, value_dim = of_values
-    if heads and not kv_heads:
-        raise Error(f"posenc: {where}: keys and values must have kv heads for the {heads} heads of queries, got 0")
-    # What differs from a sequence to the next: a field, and the bytes to the next.
-    steps = [(first.queries, "data", first.queries.page_stride), (first.keys, "data", key_step), (first.keys, "slots", slot_step),
-             (first.values, "data", value_step), (first.values, "slots", value_slot_step)]
-    if lengths is not None:
-        lengths = _int64s(where, "lengths", lengths, "sequences")
-        if len(lengths) != batches:
-            raise Error(f"posenc: {where}: lengths must be of {batches} sequences, got {len(lengths)}")
-        if batches and not 0 <= lengths.min() <= lengths.max() <= tokens:
-            raise Error(f"posenc: {where}: lengths must be in [0, {tokens}], got {lengths.min()} to {lengths.max()}")
-    for name, given, n in ("query_positions", query_positions, count), ("key_positions", key_positions, tokens):
-        if given is not None:
-            given = _of_sequences(where, name, given, batches, n)
-            kept.append((name, given))
-            if given.size:
-                setattr(first, name, _data(given)), steps.append((first, name, given.strides[0]))
-    causal, ahead = _flag(where, "causal", causal), _limit(where, "ahead", ahead)
-    first.ahead = 0 if causal else ahead - 1 if ahead else _ALL_AHEAD
-    first.behind, first.chunk = _limit(where, "behind", behind), _limit(where, "chunk", chunk)
-    first.scale, first.factor = _real(where, "scale", scale), _real(where, "factor", factor)
-    first.cap, first.tau = _real(where, "cap", cap), _real(where, "tau", tau)
-    if first.factor == 0:  # which to C is 1
-        raise Error(f"posenc: {where}: factor must not be 0, got {_shown(factor)}")
-    first.tokens, first.query_tokens, first.heads, first.kv_heads = tokens, count, heads, kv_heads
-    first.head_dim, first.value_dim, first.dot_products = head_dim, value_dim, _flag(where, "dot_products", dot_products)
-    threads = _count(where, "threads", threads, 1)
-    real = numpy.float64 if whole.dtype == numpy.float64 else numpy.float32
-    result = numpy.zeros((batches, count, heads, value_dim), real)
+    call = _Call("attend", **locals())
+    where, first, given_out, out = call.where, call.first, out, call.out
+    batches, count, heads, tokens, cut = call.batches, call.count, call.heads, call.tokens, call.cut
+    result = numpy.zeros((batches, count, heads, call.value_dim), call.real)
     if out is not None:
-        given = result[..., :0] if no_dims else result
+        given = result[..., :0] if call.no_dims else result
         _require_unmasked(where, "out", out)
         if not isinstance(out, numpy.ndarray) or out.shape != given[cut].shape or not out.flags.writeable:
             raise Error(f"posenc: {where}: out must be a writeable array {list(given[cut].shape)}, got {_type_of(out)}")
-        if not no_dims:
+        if not call.no_dims:
             result = out.reshape(result.shape)
         if out.size and not numpy.shares_memory(result, out):
             raise Error(f"posenc: {where}: out must have strides of axes that are there")
+        _require_apart(where, (result,), (("queries", call.whole), *call.kept))
     _heads(first.outputs, where, "out", result, type if _is_uint16(result) else None)
-    steps.append((first.outputs, "data", first.outputs.page_stride))
+    call.steps.append((first.outputs, "data", first.outputs.page_stride))
     records = {}
     for name, asked, shape, of, hidden in (("log_sum_exp", log_sum_exp, (count, heads), float, -numpy.inf),
-                                           ("scores", scores, (heads, count, tokens), real, -numpy.inf),
-                                           ("weights", weights, (heads, count, tokens), real, 0)):
+                                           ("scores", scores, (heads, count, tokens), call.real, -numpy.inf),
+                                           ("weights", weights, (heads, count, tokens), call.real, 0)):
         if _flag(where, name, asked):
             records[name] = numpy.full((batches, *shape), hidden, of)
-            setattr(first, name, _data(records[name])), steps.append((first, name, records[name].strides[0]))
-    if temperature is not None:
-        if not isinstance(temperature, dict):
-            raise Error(f"posenc: {where}: temperature must be a dict of a rule and its numbers, got {_shown(temperature)}")
-        rule = dict(temperature)
-        first.temperature = _Temperature(
-            _named(where, "rule of temperature", _TEMPERATURES, rule.pop("rule", None)),
-            *(_real(where, f"{name} of temperature", rule.pop(name, 0)) for name in ("length", "scale", "offset")),
-            *(_address(where, f"{name} of temperature", rule.pop(name, None), heads, kept) for name in ("scales", "biases")))
-        if rule:
-            raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
-    if key_bias is not None:
-        first.key_bias = _of(where, "key_bias", KeyBias, key_bias)._handle
-    if profiles is not None:
-        if not isinstance(profiles, (tuple, list)) or len(profiles) != 2:
-            raise Error(f"posenc: {where}: profiles must be two arrays, got {_type_of(profiles)}")
-        bank, side = (_numbers(where, f"profiles[{i}]", () if x is None else x, of, numpy.float32) for i, (x, of) in enumerate(
-            zip(profiles, (("rank", "extent"), (*queries.shape[:-1], "rank")))))
-        if side.shape[-1] != len(bank):
-            raise Error(f"posenc: {where}: profiles must be [rank, extent] and [..., queries, heads, rank], got "
-                        f"{list(bank.shape)} and {list(side.shape)}")
-        kept += ("profiles[0]", bank), ("profiles[1]", side)
-        first.profiles = _Profiles(_data(bank), *bank.shape, _data(side))
-        steps.append((first.profiles, "query_side", count * heads * len(bank) * 4))
-    for name, given in ("mask", mask), ("bias", bias):
-        if given is not None:
-            given = given if isinstance(given, Cells) else Cells(given, _called=(where, name))
-            cells = getattr(first, name)
-            steps.append((cells, "data", given._view(cells, where, name, (batches, heads, count, tokens), kept)))
-    first.sinks, first.slopes = _address(where, "sinks", sinks, heads, kept), _address(where, "slopes", slopes, heads, kept)
-    if out is not None:
-        _require_apart(where, (result,), (("queries", whole), *kept))
-    a = (_Attention * batches)()
-    for i in range(batches):
-        if i:
-            for of, field, step in steps:
-                if step:
-                    setattr(of, field, getattr(of, field) + step)
-        if lengths is not None:
-            first.tokens = int(lengths[i])
-        a[i] = first
+            setattr(first, name, _data(records[name])), call.steps.append((first, name, records[name].strides[0]))
     if batches and count and heads:
         # A piece of work is a head, a query and 512 tokens, or more of each.
-        pieces = sum(kv_heads * count * ((n + 511) // 512) for n in ([tokens] if lengths is None else lengths.tolist()))
-        _attend(a, min(threads, max(pieces * (batches if lengths is None else 1), 1)), locals())
-        if lengths is not None:  # C has the keys of each sequence alone
+        pieces = sum(call.kv_heads * count * ((n + 511) // 512) for n in ([tokens] if call.lengths is None else call.lengths.tolist()))
+        _attend(call.sequences()[0], min(call.threads, max(pieces * (batches if call.lengths is None else 1), 1)), (call, result, records))
+        if call.lengths is not None:  # C has the keys of each sequence alone
             for name in ("scores", "weights"):
-                for whole, n in zip(records.get(name, ()), lengths.tolist()):
+                for whole, n in zip(records.get(name, ()), call.lengths.tolist()):
                     short = whole.ravel()[:heads * count * n].reshape(heads, count, n).copy()
                     whole[...] = -numpy.inf if name == "scores" else 0
                     whole[..., :n] = short
-    outputs = result[cut] if not no_dims else result[cut][..., :0] if out is None else out
-    found = [outputs if given_out is None else given_out, *(x[0, :, 0] if lead == 2 and name != "log_sum_exp" else x[cut[:1] if name != "log_sum_exp" else cut]
-                        for name, x in records.items())]
-    found = [x if x is given_out else _as_tensor(given_queries, x) for x in found]
+    outputs = result[cut] if not call.no_dims else result[cut][..., :0] if out is None else out
+    found = [outputs if given_out is None else given_out,
+             *(x[0, :, 0] if len(cut) == 2 and name != "log_sum_exp" else x[cut[:1] if name != "log_sum_exp" else cut]
+               for name, x in records.items())]
+    found = [x if x is given_out else _as_tensor(queries, x) for x in found]
     return tuple(found) if records else found[0]
+
+
+class _Call:
+    """What attend is asked, but for its outputs: a posenc1_attention of the first sequence, and what differs from a
+    sequence to the next."""
+
+    def __init__(self, where, queries, keys, values, slots, value_slots, lengths, type, scale, factor, query_positions,
+                 key_positions, causal, behind, ahead, chunk, mask, bias, slopes, cap, sinks, temperature, key_bias,
+                 profiles, tau, dot_products, threads, out, log_sum_exp, scores, weights):
+        self.where, self.kept, self.first = where, [], _Attention()
+        kept, first = self.kept, self.first
+        queries, keys, values, out = (_viewed(where, name, x) for name, x in (
+            ("queries", queries), ("keys", keys), ("values", values), ("out", out)))
+        _require_unmasked(where, "queries", queries)
+        if not isinstance(queries, numpy.ndarray) or not 2 <= queries.ndim <= 4:
+            raise Error(f"posenc: {where}: queries must be an array of NumPy [heads, head_dim], or with queries, or batches and "
+                        f"queries before them, got {_type_of(queries)}")
+        lead = 4 - queries.ndim
+        whole = queries.reshape((1,) * lead + queries.shape)
+        batches, count, heads, head_dim = _heads(first.queries, where, "queries", whole, type, keys, values, out)
+        of_keys, key_step, slot_step = _source(first.keys, where, "keys", keys, slots, "slots of keys", batches, type, kept)
+        no_dims = isinstance(values, numpy.ndarray) and values.ndim > 2 and values.shape[-1] == 0
+        if no_dims:  # which C would take for head_dim; of a dim of zeros, weights are those of the outputs without dims
+            values = numpy.zeros((*values.shape[:-1], 1), values.dtype)
+        of_values, value_step, value_slot_step = _source(first.values, where, "values", values, *(
+            (slots, "slots of values") if value_slots is None else (value_slots, "value_slots")), batches, type, kept)
+        if of_keys[:2] != of_values[:2] or of_keys[2] != head_dim:
+            raise Error(f"posenc: {where}: keys and values must be [tokens, kv_heads, dim], alike, keys with the "
+                        f"{head_dim} dims of queries, got {list(of_keys)} and {[*of_values[:2], 0 if no_dims else of_values[2]]}")
+        tokens, kv_heads, value_dim = of_values
+        if heads and not kv_heads:
+            raise Error(f"posenc: {where}: keys and values must have kv heads for the {heads} heads of queries, got 0")
+        # A field, and the bytes to the next.
+        self.steps = steps = [(first.queries, "data", first.queries.page_stride), (first.keys, "data", key_step), (first.keys, "slots", slot_step),
+                              (first.values, "data", value_step), (first.values, "slots", value_slot_step)]
+        if lengths is not None:
+            lengths = _int64s(where, "lengths", lengths, "sequences")
+            if len(lengths) != batches:
+                raise Error(f"posenc: {where}: lengths must be of {batches} sequences, got {len(lengths)}")
+            if batches and not 0 <= lengths.min() <= lengths.max() <= tokens:
+                raise Error(f"posenc: {where}: lengths must be in [0, {tokens}], got {lengths.min()} to {lengths.max()}")
+        for name, given, n in ("query_positions", query_positions, count), ("key_positions", key_positions, tokens):
+            if given is not None:
+                given = _of_sequences(where, name, given, batches, n)
+                kept.append((name, given))
+                if given.size:
+                    setattr(first, name, _data(given)), steps.append((first, name, given.strides[0]))
+        causal, ahead = _flag(where, "causal", causal), _limit(where, "ahead", ahead)
+        first.ahead = 0 if causal else ahead - 1 if ahead else _ALL_AHEAD
+        first.behind, first.chunk = _limit(where, "behind", behind), _limit(where, "chunk", chunk)
+        first.scale, first.factor = _real(where, "scale", scale), _real(where, "factor", factor)
+        first.cap, first.tau = _real(where, "cap", cap), _real(where, "tau", tau)
+        if first.factor == 0:  # which to C is 1
+            raise Error(f"posenc: {where}: factor must not be 0, got {_shown(factor)}")
+        first.tokens, first.query_tokens, first.heads, first.kv_heads = tokens, count, heads, kv_heads
+        first.head_dim, first.value_dim, first.dot_products = head_dim, value_dim, _flag(where, "dot_products", dot_products)
+        threads = _count(where, "threads", threads, 1)
+        self.real = numpy.float64 if whole.dtype == numpy.float64 else numpy.float32
+        if temperature is not None:
+            if not isinstance(temperature, dict):
+                raise Error(f"posenc: {where}: temperature must be a dict of a rule and its numbers, got {_shown(temperature)}")
+            rule = dict(temperature)
+            first.temperature = _Temperature(
+                _named(where, "rule of temperature", _TEMPERATURES, rule.pop("rule", None)),
+                *(_real(where, f"{name} of temperature", rule.pop(name, 0)) for name in ("length", "scale", "offset")),
+                *(_address(where, f"{name} of temperature", rule.pop(name, None), heads, kept) for name in ("scales", "biases")))
+            if rule:
+                raise Error(f"posenc: {where}: temperature must have a rule and its numbers, got {', '.join(map(str, rule))} too")
+        if key_bias is not None:
+            first.key_bias = _of(where, "key_bias", KeyBias, key_bias)._handle
+        if profiles is not None:
+            if not isinstance(profiles, (tuple, list)) or len(profiles) != 2:
+                raise Error(f"posenc: {where}: profiles must be two arrays, got {_type_of(profiles)}")
+            bank, side = (_numbers(where, f"profiles[{i}]", () if x is None else x, of, numpy.float32) for i, (x, of) in enumerate(
+                zip(profiles, (("rank", "extent"), (*queries.shape[:-1], "rank")))))
+            if side.shape[-1] != len(bank):
+                raise Error(f"posenc: {where}: profiles must be [rank, extent] and [..., queries, heads, rank], got "
+                            f"{list(bank.shape)} and {list(side.shape)}")
+            kept += ("profiles[0]", bank), ("profiles[1]", side)
+            first.profiles = _Profiles(_data(bank), *bank.shape, _data(side))
+            steps.append((first.profiles, "query_side", count * heads * len(bank) * 4))
+        for name, given in ("mask", mask), ("bias", bias):
+            if given is not None:
+                given = given if isinstance(given, Cells) else Cells(given, _called=(where, name))
+                cells = getattr(first, name)
+                steps.append((cells, "data", given._view(cells, where, name, (batches, heads, count, tokens), kept)))
+        first.sinks, first.slopes = _address(where, "sinks", sinks, heads, kept), _address(where, "slopes", slopes, heads, kept)
+        self.cut, self.whole, self.out, self.lengths, self.threads = (0,) * lead, whole, out, lengths, threads
+        self.batches, self.count, self.heads, self.head_dim = batches, count, heads, head_dim
+        self.tokens, self.kv_heads, self.value_dim, self.no_dims = tokens, kv_heads, value_dim, no_dims
+        self.shape = *queries.shape[:-1], 0 if no_dims else value_dim
+
+    def sequences(self, *others):
+        """The first struct, and others, of each sequence."""
+        all = [(of.__class__ * self.batches)() for of in (self.first, *others)]
+        for i in range(self.batches):
+            for of, field, step in self.steps if i else ():
+                if step:
+                    setattr(of, field, getattr(of, field) + step)
+            if self.lengths is not None:
+                self.first.tokens = int(self.lengths[i])
+            for each, of in zip(all, (self.first, *others)):
+                each[i] = of
+        return all
 
 
 def _asked(where, layer, options):
@@ -1551,31 +1574,150 @@ def attention(queries, keys, values, *, encoding=None, layer=None, length=None, 
     options: all that attend takes, such as causal, behind, mask, bias, slopes, temperature, tau, cap,
     sinks, weights=True and threads. An option overrides what the encoding says. causal is off unless the
     encoding is a model's layer."""
-    where = "attention"
-    arrays = {name: _viewed(where, name, x) for name, x in (("queries", queries), ("keys", keys), ("values", values))}
+    given = {"queries": queries, "keys": keys, "values": values}
+    if any(_is_tensor(x) and x.requires_grad for x in given.values()):
+        if sys.modules["torch"].is_grad_enabled():
+            return _with_gradients(given, log_sum_exp=options.pop("log_sum_exp", False), encoding=encoding, layer=layer, length=length,
+                                   layout=layout, query_positions=query_positions, key_positions=key_positions, type=type, **options)
+        given = {name: x.detach() if _is_tensor(x) else x for name, x in given.items()}
+    return attend(**_encoded("attention", given, encoding, layer, length, layout, query_positions, key_positions, type, options)[0])
+
+
+def attention_backward(queries, keys, values, outputs, log_sum_exp, d_outputs, *, encoding=None, layer=None, length=None,
+                       layout=None, query_positions=None, key_positions=None, type=None, **options):
+    """The gradients of a loss with respect to queries, keys and values, a tuple of arrays of their shapes, from
+    d_outputs, those with respect to the outputs of attention:
+
+        outputs, log_sum_exp = posenc.attention(q, k, v, encoding=f, causal=True, log_sum_exp=True)
+        d_q, d_k, d_v = posenc.attention_backward(q, k, v, outputs, log_sum_exp, d_outputs, encoding=f, causal=True)
+
+    outputs, log_sum_exp: what attention returned. d_outputs: of the shape of outputs, and of any type; of float64 where
+    outputs are. All else is as attention had it, but for scores, weights and out. Gradients are float32, or float64 if
+    queries are float64. threads: each has some kv heads. Sinks, slopes, biases, profiles and temperatures get no
+    gradient; a temperature counts as constant. A tensor of PyTorch that requires a gradient needs no such call:
+    attention(...).backward() makes it."""
+    where, given = "attention_backward", {"queries": queries, "keys": keys, "values": values}
+    asked, turned_back = _encoded(where, given, encoding, layer, length, layout, query_positions, key_positions, type, options)
+    for name in ("scores", "weights", "out"):
+        if not (asked.get(name) is None or asked[name] is False):
+            raise Error(f"posenc: {where}: {name} must not be given, which only attention has")
+    call, d = _Call(where, **{**attend.__kwdefaults__, **asked}), _Gradients()
+    batches, count, heads, first = call.batches, call.count, call.heads, call.first
+    of_outputs = []
+    for of, name, x in (first.outputs, "outputs", outputs), (d.outputs, "d_outputs", d_outputs):
+        x = _viewed(where, name, x)
+        _require_unmasked(where, name, x)
+        if not isinstance(x, numpy.ndarray) or x.shape != call.shape:
+            raise Error(f"posenc: {where}: {name} must be an array of NumPy {list(call.shape)}, got {_type_of(x)}")
+        x = numpy.zeros((batches, count, heads, 1), x.dtype) if call.no_dims else x.reshape(batches, count, heads, call.value_dim)
+        _heads(of, where, name, x, type if _is_uint16(x) else None)
+        call.steps.append((of, "data", of.page_stride)), of_outputs.append(x)
+    sums = _numbers(where, "log_sum_exp", () if log_sum_exp is None else log_sum_exp, call.shape[:-1]).reshape(batches, count, heads)
+    first.log_sum_exp = _data(sums)
+    call.steps.append((first, "log_sum_exp", sums.strides[0]))
+    found = []
+    for of, n, h, dim in ((d.queries, count, heads, call.head_dim), (d.keys, call.tokens, call.kv_heads, call.head_dim),
+                          (d.values, call.tokens, call.kv_heads, call.value_dim)):
+        found.append(numpy.zeros((batches, n, h, dim), call.real))
+        of.data, of.format = _data(found[-1]), _TYPE_OF[found[-1].dtype]
+        call.steps.append((of, "data", found[-1].strides[0]))
+    if batches and count and heads and call.head_dim:
+        _go_back(where, call.kv_heads, call.threads, *call.sequences(d))
+    found[2] = found[2][..., :0] if call.no_dims else found[2]
+    found = [x.reshape(tuple(of.shape)) for x, of in zip(found, given.values())]
+    return tuple(_as_tensor(queries, x) for x in turned_back(*found))
+
+
+def _go_back(where, kv_heads, threads, attentions, gradients):
+    """Threads, this one among them, take a kv head of a sequence at a time."""
+    library, failed = _library(), []
+    parts = iter([(a, d, head) for a, d in zip(attentions, gradients) for head in range(kv_heads)])
+
+    def work():
+        needed, memory = _size(), numpy.empty(0, numpy.uint8)
+        for a, d, head in parts:
+            mine = _Attention.from_buffer_copy(a)
+            if library.posenc1_attention_backward_memory(mine, head, head + 1, needed) == 0:
+                memory = memory if memory.size >= needed.value else numpy.empty(needed.value, numpy.uint8)
+                mine.memory, mine.memory_bytes = _data(memory), memory.size
+                if not failed and library.posenc1_attention_backward(mine, d, head, head + 1) == 0:
+                    continue
+            failed.append(_last_error(where))
+            return
+
+    others = [threading.Thread(target=work) for _ in range(min(threads, len(attentions) * kv_heads) - 1)]
+    for other in others:
+        other.start()
+    work()
+    for other in others:
+        other.join()
+    if failed:
+        raise failed[0]
+
+
+def _encoded(where, given, encoding, layer, length, layout, query_positions, key_positions, type, options):
+    """The arguments of attend, with queries and keys that are rotated; and what takes the gradients of these back."""
+    arrays = {name: _viewed(where, name, x) for name, x in given.items()}
     (_, count, heads, _), (_, tokens, *_), _ = (
         _heads(_Heads(), where, name, x, type if name == "queries" or _is_uint16(x) else None, *arrays.values())
         for name, x in arrays.items())
     if isinstance(encoding, str) and encoding in ("nope", "alibi"):
         options = {"slopes": alibi_slopes(heads), **options} if encoding == "alibi" else options
         encoding = None
-    positions = {"query_positions": query_positions, "key_positions": key_positions}
+    positions, turned = {"query_positions": query_positions, "key_positions": key_positions}, {}
     if encoding is not None:
         ends = tokens if options.get("lengths") is None else _int64s(where, "lengths", options["lengths"], "sequences")[:, None]
         defaults = {"query_positions": numpy.arange(count) - count + ends, "key_positions": numpy.arange(tokens)}
-        at = {name: defaults[name] if given is None else _array(where, name, given) for name, given in positions.items()}
+        at = {name: defaults[name] if x is None else _array(where, name, x) for name, x in positions.items()}
         f, of_layer = _rotation(where, encoding, layer, length, *at.values())
         if of_layer is not None:
             options = _asked(where, of_layer, options)
         if f is not None:
-            queries, keys = (_rotated(where, name, x, at_name, at[at_name], f, layout, type if _is_uint16(arrays[name]) else None)
-                             for name, x, at_name in (("queries", queries, "query_positions"), ("keys", keys, "key_positions")))
-            positions = {name: None if f.axes > 1 and at[name].ndim > 1 else given for name, given in positions.items()}
+            turned = {name: (name, at_name, at[at_name], f, layout) for name, at_name in
+                      (("queries", "query_positions"), ("keys", "key_positions"))}
+            given = {**given, **{name: _rotated(where, name, given[name], *how, type if _is_uint16(arrays[name]) else None)
+                                 for name, (_, *how) in turned.items()}}
+            positions = {name: None if f.axes > 1 and at[name].ndim > 1 else x for name, x in positions.items()}
     else:
         for name, value in ("layer", layer), ("length", length), ("layout", layout):
             if value is not None:
                 raise Error(f"posenc: {where}: {name} must not be given without an encoding that rotates, got {_shown(value)}")
-    return attend(queries, keys, values, type=type, **positions, **options)
+
+    def turned_back(*gradients):
+        return [_rotated(where, f"gradients of {name}", x, *turned[name][1:], None, back=True) if name in turned else x
+                for name, x in zip(given, gradients)]
+
+    return {**given, "type": type, **positions, **options}, turned_back
+
+
+def _with_gradients(given, *, log_sum_exp, **options):
+    """attention of tensors, of which one requires a gradient."""
+    torch = sys.modules["torch"]
+    for name, x in given.items():
+        if not _is_tensor(x):
+            raise Error(f"posenc: attention: {name} must be a tensor where another one requires a gradient, got {_type_of(x)}")
+    if options.get("out") is not None:
+        raise Error(f"posenc: attention: out must not be given where a tensor requires a gradient, got {_type_of(options['out'])}")
+
+    class Attend(torch.autograd.Function):
+        @staticmethod
+        def forward(context, *heads):
+            outputs, *others = attention(*(x.detach() for x in heads), log_sum_exp=True, **options)
+            context.save_for_backward(*heads, outputs, others[0])
+            context.mark_non_differentiable(*others)
+            return (outputs, *others)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(context, d_outputs, *_):
+            *heads, outputs, sums = (x.detach() for x in context.saved_tensors)
+            how = {name: x for name, x in options.items() if name not in ("scores", "weights")}
+            found = attention_backward(*heads, outputs, sums, d_outputs.contiguous(), **how)
+            return tuple(x.to(of.dtype) for x, of in zip(found, heads))
+
+    outputs, sums, *others = Attend.apply(*given.values())
+    found = (outputs, *((sums,) if log_sum_exp else ()), *others)
+    return found if len(found) > 1 else outputs
 
 
 def _attend(attentions, threads, kept):

@@ -7,8 +7,8 @@ import numpy
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = ["Cache", "Cells", "Error", "Frequencies", "KeyBias", "MixedFrequencies", "StepHeads", "alibi_slopes", "ask", "attend",
-           "attention", "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds", "profile", "read_cache",
-           "ring_slots", "rope", "rotate", "version", "write_step"]
+           "attention", "attention_backward", "format_bytes", "frequencies", "hadamard", "instruction_set", "page_bounds",
+           "profile", "read_cache", "ring_slots", "rope", "rotate", "version", "write_step"]
 __version__: Final[str]
 
 # ---- Arrays: of NumPy, of PyTorch, or others that are read and written where they lie
@@ -260,6 +260,39 @@ def attention(queries: _Memory, keys: _Memory, values: _Memory, *, encoding: _Ro
        profiles: tuple[_Numbers, _Numbers] | None = None, tau: float = 0.0, dot_products: bool = False,
        log_sum_exp: bool = False, scores: bool = False, weights: bool = False,
        threads: int = 1, out: _Memory | None = None) -> Any: ...
+
+# Gradients of queries, keys and values
+
+@overload
+def attention_backward(queries: NDArray[Any], keys: _Memory, values: _Memory, outputs: _Memory, log_sum_exp: _Numbers, d_outputs: _Memory, *,
+       encoding: Frequencies | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
+       lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
+       query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,
+       behind: int | None = 0, ahead: int | None = 0, chunk: int | None = 0, mask: _Numbers | Cells | None = None,
+       bias: _Numbers | Cells | None = None, slopes: _Numbers | None = None, cap: float = 0.0,
+       sinks: _Numbers | None = None, temperature: dict[str, Any] | None = None, key_bias: KeyBias | None = None,
+       profiles: tuple[_Numbers, _Numbers] | None = None, tau: float = 0.0, dot_products: bool = False,
+       threads: int = 1) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
+@overload
+def attention_backward(queries: _OfTorch, keys: _Memory, values: _Memory, outputs: _Memory, log_sum_exp: _Numbers, d_outputs: _Memory, *,
+       encoding: Frequencies | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
+       lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
+       query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,
+       behind: int | None = 0, ahead: int | None = 0, chunk: int | None = 0, mask: _Numbers | Cells | None = None,
+       bias: _Numbers | Cells | None = None, slopes: _Numbers | None = None, cap: float = 0.0,
+       sinks: _Numbers | None = None, temperature: dict[str, Any] | None = None, key_bias: KeyBias | None = None,
+       profiles: tuple[_Numbers, _Numbers] | None = None, tau: float = 0.0, dot_products: bool = False,
+       threads: int = 1) -> tuple[_OfTorch, _OfTorch, _OfTorch]: ...
+@overload
+def attention_backward(queries: _Memory, keys: _Memory, values: _Memory, outputs: _Memory, log_sum_exp: _Numbers, d_outputs: _Memory, *,
+       encoding: Frequencies | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
+       lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
+       query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,
+       behind: int | None = 0, ahead: int | None = 0, chunk: int | None = 0, mask: _Numbers | Cells | None = None,
+       bias: _Numbers | Cells | None = None, slopes: _Numbers | None = None, cap: float = 0.0,
+       sinks: _Numbers | None = None, temperature: dict[str, Any] | None = None, key_bias: KeyBias | None = None,
+       profiles: tuple[_Numbers, _Numbers] | None = None, tau: float = 0.0, dot_products: bool = False,
+       threads: int = 1) -> tuple[Any, Any, Any]: ...
 
 # ---- The program posenc
 

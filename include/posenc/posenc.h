@@ -20,7 +20,7 @@
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
  * Arguments are checked before a byte is changed. No exception leaves a function. Arrays begin at
  * a multiple of their elements' size.
- * Memory: write_rows, rotate, hadamard and attend allocate nothing.
+ * Memory: write_rows, rotate, hadamard, attend and attention_backward allocate nothing.
  * Threads: handles are immutable, and threads may share them.
  * Names: the 1 is the version of this interface; a program may contain several, each in a separate
  * shared library.
@@ -621,6 +621,42 @@ posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size
  * gives each its part and its memory. The split changes no bit, but where the cells of the mask
  * differ by head. Outputs, what is recorded, and memory must overlap nothing. */
 posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, size_t last);
+
+/** The gradients of a loss with respect to the heads of a posenc1_attention: numbers of the same
+ * shapes, without slots. */
+typedef struct posenc1_gradients {
+  posenc1_heads outputs; /**< read: doubles where outputs are; else F32, F16 or BF16 */
+  posenc1_heads queries; /**< written: F32, or F64 of doubles; so are the next two */
+  posenc1_heads keys;    /**< [tokens][kv_heads][head_dim] */
+  posenc1_heads values;  /**< [tokens][kv_heads][value_dim] */
+} posenc1_gradients;
+
+/** The bytes of memory, of any alignment, that posenc1_attention_backward needs with the same
+ * arguments: some 1200 bytes and the size of 3 keys and 2 values for a token, in float. As
+ * posenc1_attention_memory else. */
+posenc1_status posenc1_attention_backward_memory(posenc1_attention const* attention, size_t first,
+                                                 size_t last, size_t* bytes);
+
+/** Attention in reverse, for training: from the gradients of outputs to those of queries, keys and
+ * values.
+ *
+ *     posenc1_attend(&a, 0, SIZE_MAX);                    a.log_sum_exp is given, and written
+ *     posenc1_attention_backward(&a, &d, 0, SIZE_MAX);    a.memory as the function above says
+ *
+ * attention: all that posenc1_attend was asked, and the outputs and log_sum_exp that it wrote,
+ * which are now read; scores and weights are not looked at. Keys and values may be of any format,
+ * and must all have a slot. Gradients are those of the numbers as they are stored, and products are
+ * exact, whatever dot_products says. A temperature counts as constant; sinks, biases, slopes,
+ * profiles and the key bias get no gradient. Rows at the negative of the positions take gradients
+ * of rotated queries and keys back, by posenc1_rotate.
+ *
+ * Does kv heads [first, last), as posenc1_attend has them: writes all gradients of their heads, and
+ * no others, in the calling thread. The split changes no bit. A temperature POSENC1_CRITICAL
+ * allocates a row, and a key bias 8 head_dim bytes; all else allocates nothing. Gradients of
+ * queries, keys and values, and memory must overlap nothing. */
+posenc1_status posenc1_attention_backward(posenc1_attention const* attention,
+                                          posenc1_gradients const* gradients, size_t first,
+                                          size_t last);
 
 /** One of the threads that are all inside an op, and its memory. */
 typedef struct posenc1_worker {

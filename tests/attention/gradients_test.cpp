@@ -23,6 +23,7 @@
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
 #include "posenc/attention/merge.hpp"
+#include "posenc/attention/rules.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/heads/storage.hpp"
@@ -34,6 +35,7 @@
 #include "posenc/score/bias_matrix.hpp"
 #include "posenc/score/cope.hpp"
 #include "posenc/score/forget_gates.hpp"
+#include "posenc/score/key_bias.hpp"
 #include "posenc/score/scale_invariant.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
@@ -79,13 +81,10 @@ struct inputs : random_heads<double> {
 /// / 6 times a third derivative, and D(2h) - D(h) is three times that. And by what the losses are
 /// off by, which h divides: numbers and scores within 20 and right but for (head_dim + 20)
 /// roundings, so weights, values within [-1, 1] summed with them, outputs summed with d.
-void expect_differences(std::string const& name, sizes const& n, any_encoding const& encoding,
-                        attention_options const& options = {},
-                        any_encoding const* frozen = nullptr) {
+void expect_differences(std::string const& name, inputs& x,
+                        attention_gradients<double> const& actual, auto const& loss) {
   SCOPED_TRACE(name);
-  auto const& held = frozen != nullptr ? *frozen : encoding;
-  inputs x(n);
-  auto const actual = x.gradients(encoding, options);
+  auto const& n = x.n;
   constexpr double h = 1e-4;
   auto const of_output =
       tolerance::of_weight_by_scores(1, tolerance::of_dot_product<double>(n.head_dim + 18, 20)) +
@@ -99,7 +98,7 @@ void expect_differences(std::string const& name, sizes const& n, any_encoding co
       auto const here = moved[i];
       auto const at = [&](double step) {
         moved[i] = here + step;
-        return x.loss(held, options);
+        return loss();
       };
       auto const near = static_cast<double>((at(h) - at(-h)) / (2 * h)),
                  far = static_cast<double>((at(2 * h) - at(-2 * h)) / (4 * h));
@@ -112,6 +111,13 @@ void expect_differences(std::string const& name, sizes const& n, any_encoding co
   expect("q", x.q, actual.q);
   expect("k", x.k, actual.k);
   expect("v", x.v, actual.v);
+}
+void expect_differences(std::string const& name, sizes const& n, any_encoding const& encoding,
+                        attention_options const& options = {},
+                        any_encoding const* frozen = nullptr) {
+  inputs x(n);
+  expect_differences(name, x, x.gradients(encoding, options),
+                     [&] { return x.loss(frozen != nullptr ? *frozen : encoding, options); });
 }
 
 rope<halves> turning(std::size_t dim = 8) { return rope<halves>(geometric(dim, 100)); }
@@ -176,6 +182,30 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_whatever_is_seen) {
   expect_differences("many rows", {.queries = 12, .keys = 12, .heads = 2, .kv_heads = 1}, encoding);
   expect_differences("scaled", {.queries = 3}, encoding, {.scale = -0.6});
   expect_differences("not scored", {.queries = 3}, encoding, {.scale = 0.0});
+}
+
+TEST(attention_backward, is_what_a_change_of_a_number_does_under_rules) {
+  sizes const n;
+  auto const cells = numbers::random<double>(n.heads * n.queries * n.keys, 11);
+  auto const bias = numbers::random<float>(n.kv_heads * n.head_dim, 12);
+  std::vector<double> const slopes{0.5, 0.25, 0.125, 0.0625}, sinks{-1, 0.5, 2, -0.25};
+  key_bias<halves> const of_keys(bias, n.kv_heads, n.heads, geometric(n.head_dim, 100));
+  auto const expect = [&](char const* name, attention_rules const& rules) {
+    inputs x(n);
+    expect_differences(name, x, x.gradients(rules), [&] { return x.loss(rules); });
+  };
+  attention_rules plain{.sees = mask::window(3, 1),
+                        .scale = 0.7,
+                        .temperature = {.rule = temperature_rule::ssmax, .scales = slopes},
+                        .slopes = slopes,
+                        .sinks = sinks,
+                        .biases = given_mask(cells.data(), {n.queries, n.heads, n.keys})};
+  expect("biases", plain);
+  auto capped = plain;
+  capped.factor = 1.5, capped.cap = 0.7, capped.tau = 3, capped.key_bias = of_keys;
+  expect("all", capped);
+  capped.caps_first = true;
+  expect("all, cap before slopes", capped);
 }
 
 /// Of each row, what another rule said when it was asked first.

@@ -32,6 +32,7 @@ using namespace posenc;
 using rule = temperature_rule;
 
 static_assert(acts_on_scores<attention_rules> && adjusts_each_score<attention_rules> &&
+              pulls_back_scores<attention_rules> && may_only_add_bias<attention_rules> &&
               may_act_on_softmax<attention_rules> && adds_sink<attention_rules> &&
               says_what_is_seen<attention_rules> && checks_attention<attention_rules> &&
               has_hash<attention_rules>);
@@ -51,23 +52,39 @@ given_mask const some_cells(cells.data(), {queries, heads, keys});
 
 /// Of query 1, which is at 7; keys are at 3, 4, 6, 7, 8 and 9.
 template <class T>
-std::vector<T> adjusted(auto const& encoding, std::size_t head) {
+std::vector<T> of_row(std::size_t head, auto const& act) {
   static std::vector<std::int64_t> const at{3, 4, 6, 7, 8, 9};
   auto scores = numbers::random<T>(keys, 11);
   auto const query = numbers::random<T>(dim, 12);
   for (auto& x : scores) x *= 8;
-  posenc::adjust_scores(encoding,
-                        score_row<T>{scores,
-                                     head,
-                                     7,
-                                     at,
-                                     query,
-                                     1,
-                                     0,
-                                     std::span(sides).subspan((heads + head) * rank, rank),
-                                     {nullptr, {0, 1, 1}},
-                                     0.35});
-  return scores;
+  score_row<T> const row{scores,
+                         head,
+                         7,
+                         at,
+                         query,
+                         1,
+                         0,
+                         std::span(sides).subspan((heads + head) * rank, rank),
+                         {nullptr, {0, 1, 1}},
+                         0.35};
+  return act(row);
+}
+template <class T>
+std::vector<T> adjusted(auto const& encoding, std::size_t head) {
+  return of_row<T>(head, [&](score_row<T> const& row) {
+    posenc::adjust_scores(encoding, row);
+    return std::vector<T>(row.scores.begin(), row.scores.end());
+  });
+}
+/// Gradients of the scores, then of the query.
+template <class T>
+std::vector<T> pulled_back(auto const& encoding, std::size_t head) {
+  return of_row<T>(head, [&](score_row<T> const& row) {
+    auto d = numbers::random<T>(keys + dim, 13);
+    detail::backward_through(row.with_scores(std::span<T const>(row.scores)),
+                             std::span(d).first(keys), std::span(d).subspan(keys), encoding);
+    return d;
+  });
 }
 
 template <class Encoding>
@@ -77,6 +94,12 @@ void expect_scores(char const* what, attention_rules const& rules, Encoding cons
         << what << " of head " << head;
     EXPECT_TRUE(numbers::same_bits(adjusted<double>(rules, head), adjusted<double>(encoding, head)))
         << what << " of head " << head;
+    EXPECT_TRUE(
+        numbers::same_bits(pulled_back<float>(rules, head), pulled_back<float>(encoding, head)))
+        << what << " of head " << head << ", backward";
+    EXPECT_TRUE(
+        numbers::same_bits(pulled_back<double>(rules, head), pulled_back<double>(encoding, head)))
+        << what << " of head " << head << ", backward";
   }
 }
 
@@ -113,6 +136,10 @@ struct times {
   void adjust_scores(score_row<T> const& row) const {
     for (auto& x : row.scores) x = static_cast<T>(factor * static_cast<double>(x));
   }
+  template <class T>
+  void backward_scores(score_row<T const> const&, std::span<T> d, std::span<T>) const {
+    for (auto& x : d) x = static_cast<T>(factor * static_cast<double>(x));
+  }
 };
 
 // 1 + 0.1 ln(1 + floor((7 + 1) / 4)), with a factor of 1.5.
@@ -123,6 +150,42 @@ TEST(attention_rules, multiply_scores_behind_the_key_bias_and_before_all_else) {
   auto more = rules;
   more.cap = 3, more.key_bias = in_halves;
   expect_scores("key bias, factor, cap", more, scheme(in_halves, both, soft_cap(3)));
+}
+
+/// The scores before the cap are made some at a time.
+TEST(attention_rules, go_backward_through_a_cap_of_many_keys) {
+  constexpr std::size_t count = 700;
+  auto const scores = numbers::random<float>(count, 11), query = numbers::random<float>(dim, 12),
+             biases = numbers::random<float>(heads * queries * count, 14);
+  std::vector<std::int64_t> at(count);
+  for (std::size_t s = 0; s < count; ++s) at[s] = static_cast<std::int64_t>(3 * s);
+  auto const back = [&](auto const& encoding) {
+    auto d = numbers::random<float>(count + dim, 13);
+    score_row<float const> const row{scores, 2, 900, at, query, 1, 0, {}, {nullptr, {0, 1, 1}}, 1};
+    detail::backward_through(row, std::span(d).first(count), std::span(d).subspan(count), encoding);
+    return d;
+  };
+  auto const matrix = given_mask(biases.data(), {queries, heads, count});
+  EXPECT_TRUE(numbers::same_bits(
+      back(attention_rules{.cap = 3, .tau = 10, .slopes = slopes, .biases = matrix}),
+      back(scheme(scale_invariant(10), attention_bias(biases, heads, queries, count),
+                  alibi::with_slopes(slopes), soft_cap(3)))));
+}
+
+TEST(attention_rules, only_add_biases_unless_a_field_does_more) {
+  EXPECT_TRUE((attention_rules{.temperature = {.rule = rule::adaptive},
+                               .slopes = slopes,
+                               .caps_first = true,
+                               .sinks = sinks,
+                               .profiles = some_profiles,
+                               .biases = some_cells}
+                   .only_adds_bias()));
+  for (attention_rules const& one : {attention_rules{.factor = 2},
+                                     {.of_queries = {0.1, 1, 0}},
+                                     {.cap = 1},
+                                     {.tau = 1},
+                                     {.key_bias = in_halves}})
+    EXPECT_FALSE(one.only_adds_bias());
 }
 
 TEST(attention_rules, have_the_temperatures) {

@@ -91,6 +91,7 @@ extern size_t allocations;
   } while (0)
 
 void test_attention(void); /* of attention.c */
+void test_gradients(void); /* of gradients.c */
 void test_step(void);      /* of step.c */
 void test_layouts(void);   /* of layouts.c */
 void test_zeros(void);     /* of zeros.c */

@@ -679,6 +679,7 @@ int main(void) {
   test_errors(&c);
   test_same_heads(&c);
   test_attention();
+  test_gradients();
   test_step();
   test_layouts();
   test_zeros();

@@ -3,16 +3,18 @@
 
 #include <algorithm>
 #include <concepts>
-#include <functional>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/attention.hpp"
 #include "posenc/attention/detail/backward_blocks.hpp"
-#include "posenc/attention/detail/block_attention.hpp"
 #include "posenc/attention/detail/checked_arguments.hpp"
 #include "posenc/attention/detail/dense_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
+#include "posenc/core/detail/line_memory.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/detail/encoding_check.hpp"
 #include "posenc/encoding/sites.hpp"
@@ -34,10 +36,8 @@ struct attention_gradients {
 ///         attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
 template <std::floating_point T>
 struct gradients_workspace {
-  attention_gradients<T> result;                             ///< of the last call
-  std::vector<std::byte> blocks;                             ///< scratch memory, as what follows
-  std::vector<T> keys, values, exponentials, scores_before;  ///< scratch memory
-  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;  ///< the same
+  attention_gradients<T> result;  ///< of the last call
+  std::vector<std::byte> blocks;  ///< scratch memory
 };
 
 /// The gradients of a loss with respect to q, k and v, from those with respect to attention's
@@ -101,22 +101,27 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   if (queries == 0 || given.keys == 0) return result;
   detail::prepared_sites<T, Encoding> const step(
       encoding, given.query_positions, given.key_positions, options.keys_are_encoded, false);
-  using blocks = detail::backward_blocks<T, Encoding, gradients_workspace<T>>;
-  auto const sizes = blocks::sizes_of(given);
+  using blocks = detail::backward_blocks<T, Encoding>;
   detail::scratch counted;
-  detail::score_memory<T, Encoding>(counted, given, sizes);
+  blocks(encoding, given, step, counted);
   workspace.blocks.resize(std::max(workspace.blocks.size(), counted.bytes()));
   detail::scratch memory(workspace.blocks.data());
-  blocks{encoding, given, forward, workspace, {step, given, {}, sizes, memory}}.add_all(
-      heads_view<std::remove_const_t<Q> const>(q), k, v,
-      heads_view<std::remove_const_t<D> const>(d_outputs));
+  using read_gradients = heads_view<std::remove_const_t<D> const>;
+  detail::backward_heads<T, heads_view<T const>, read_gradients> const of{
+      heads_view<T const>(forward.outputs.data(), d),
+      forward.log_sum_exp.data(),
+      heads,
+      read_gradients(d_outputs),
+      heads_view<T>(result.q.data(), q.shape()),
+      heads_view<T>(result.k.data(), keys.shape()),
+      heads_view<T>(result.v.data(), values.shape())};
+  blocks(encoding, given, step, memory)
+      .add_all(heads_view<std::remove_const_t<Q> const>(q), k, v, of);
 
   // (2) queries and keys
   if constexpr (acts_on_queries_and_keys<Encoding>) {
-    detail::backward_queries(step.of_queries(), heads_view<T>(result.q.data(), q.shape()),
-                             step.first_query(), 0);
-    if (!given.keys_are_encoded)
-      detail::backward_keys(step.of_keys(), heads_view<T>(result.k.data(), keys.shape()), 0, 0);
+    detail::backward_queries(step.of_queries(), of.d_q, step.first_query(), 0);
+    if (!given.keys_are_encoded) detail::backward_keys(step.of_keys(), of.d_k, 0, 0);
   }
   return result;
 }

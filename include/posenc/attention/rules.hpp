@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -60,8 +62,8 @@ class key_bias_view {
   requires requires(KeyBias const& bias) { bias.kv_heads(); }
   key_bias_view(KeyBias const& bias) noexcept
       : bias_(&bias),
-        of_floats_(add<KeyBias, float>),
-        of_doubles_(add<KeyBias, double>),
+        of_floats_(functions_of<KeyBias, float>),
+        of_doubles_(functions_of<KeyBias, double>),
         heads_(bias.heads()),
         kv_heads_(bias.kv_heads()),
         head_dim_(bias.head_dim()) {}
@@ -73,18 +75,45 @@ class key_bias_view {
   std::size_t heads() const noexcept { return heads_; }        ///< of queries
   std::size_t kv_heads() const noexcept { return kv_heads_; }  ///< that have a bias
   std::size_t head_dim() const noexcept { return head_dim_; }  ///< of queries and keys
-  void adjust_scores(score_row<float> const& row) const { of_floats_(bias_, row); }    ///< site 3
-  void adjust_scores(score_row<double> const& row) const { of_doubles_(bias_, row); }  ///< likewise
+  /// Site 3.
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    of<T>().adjust(bias_, row);
+  }
+  /// Site 3, backward.
+  template <class T>
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const {
+    of<T>().backward(bias_, before, d_scores, d_query);
+  }
 
  private:
+  template <class T>
+  struct functions {
+    void (*adjust)(void const*, score_row<T> const&) = nullptr;
+    void (*backward)(void const*, score_row<T const> const&, std::span<T>, std::span<T>) = nullptr;
+  };
   template <class KeyBias, class T>
-  static void add(void const* bias, score_row<T> const& row) {
-    static_cast<KeyBias const*>(bias)->adjust_scores(row);
+  static constexpr functions<T> functions_of = {
+      [](void const* bias, score_row<T> const& row) {
+        static_cast<KeyBias const*>(bias)->adjust_scores(row);
+      },
+      [](void const* bias, score_row<T const> const& before, std::span<T> d_scores,
+         std::span<T> d_query) {
+        static_cast<KeyBias const*>(bias)->backward_scores(before, d_scores, d_query);
+      }};
+  template <class T>
+  functions<T> const& of() const noexcept {
+    if constexpr (std::same_as<T, float>) {
+      return of_floats_;
+    } else {
+      return of_doubles_;
+    }
   }
 
   void const* bias_ = nullptr;
-  void (*of_floats_)(void const*, score_row<float> const&) = nullptr;
-  void (*of_doubles_)(void const*, score_row<double> const&) = nullptr;
+  functions<float> of_floats_;
+  functions<double> of_doubles_;
   std::size_t heads_ = 0, kv_heads_ = 0, head_dim_ = 0;
 };
 
@@ -113,8 +142,8 @@ struct profiles_view {
 /// It is an encoding of sites 3 and 4, and has the mask and the scale in place of attention's
 /// options, which then must have neither. The order, the bits and the errors are the same as with
 /// the encodings that it names. It is one type, so attention is compiled once for all rules. Site 2
-/// stands beside it: scheme{rope<halves>(f), rules}. The viewed arrays must outlive it. It has no
-/// gradients: write the scheme.
+/// stands beside it: scheme{rope<halves>(f), rules}. The viewed arrays must outlive it; they get no
+/// gradients.
 struct attention_rules {
   mask sees = mask::causal;          ///< which keys a query sees
   std::optional<double> scale = {};  ///< on <q, k>, as attention_options has it
@@ -175,34 +204,22 @@ struct attention_rules {
   /// Site 3, see acts_on_scores. Precondition: check().
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    auto const head = first_head + row.head;
-    auto const of_all = [&] {
-      auto all = row;
-      all.head = head;
-      return all;
-    };
-    if (key_bias.is_given()) key_bias.adjust_scores(of_all());
-    if (factor != 1 || of_queries.scale != 0) {
-      auto const by =
-          factor * of_queries.inverse_temperature({.query_position = row.query_position});
-      for (auto& score : row.scores) score = static_cast<T>(by * static_cast<double>(score));
-    }
-    if (tau > 0) scale_invariant(tau).adjust_scores(row);
-    if (profiles.profiles != nullptr) {
-      auto with_side = of_all();
-      with_side.query_side = profiles.query_side(row.query_index, head);
-      detail::add_profile(std::span(profiles.profiles, profiles.rank * profiles.extent),
-                          profiles.rank, with_side);
-    }
-    if (biases)
-      biases->apply(row.query_index, head,
-                    {row.first_key_index, row.first_key_index + row.scores.size()}, row.scores);
-    if (caps_first && cap > 0) soft_cap(cap).adjust_scores(row);
-    if (!slopes.empty())
-      detail::add_bias(row, [slope = slopes[head], &row](std::int64_t key) {
-        return -slope * std::abs(static_cast<double>(distance_between(row.query_position, key)));
-      });
-    if (!caps_first && cap > 0) soft_cap(cap).adjust_scores(row);
+    adjust_before_cap(row);
+    if (cap > 0) soft_cap(cap).adjust_scores(row);
+    if (caps_first) add_slopes(row);
+  }
+  /// Whether site 3 only adds, so that gradients pass, see may_only_add_bias.
+  bool only_adds_bias() const noexcept {
+    return !key_bias.is_given() && !multiplies() && !(tau > 0) && !(cap > 0);
+  }
+  /// Site 3, backward, see pulls_back_scores. Allocates no row. Precondition: check().
+  template <class T>
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const {
+    if (cap > 0) backward_cap(before, d_scores);
+    if (tau > 0) scale_invariant(tau).backward_scores(before, d_scores, d_query);
+    if (multiplies()) multiply(d_scores, before.query_position);
+    if (key_bias.is_given()) key_bias.backward_scores(of_all_heads(before), d_scores, d_query);
   }
 
   /// Site 4, see may_act_on_softmax.
@@ -255,6 +272,55 @@ struct attention_rules {
   }
 
  private:
+  template <class Row>
+  Row of_all_heads(Row row) const noexcept {
+    row.head += first_head;
+    return row;
+  }
+  bool multiplies() const noexcept { return factor != 1 || of_queries.scale != 0; }
+  template <class T>
+  void multiply(std::span<T> scores, std::int64_t query_position) const {
+    auto const by = factor * of_queries.inverse_temperature({.query_position = query_position});
+    for (auto& score : scores) score = static_cast<T>(by * static_cast<double>(score));
+  }
+  template <class T>
+  void add_slopes(score_row<T> const& row) const {
+    if (slopes.empty()) return;
+    detail::add_bias(row, [slope = slopes[first_head + row.head], &row](std::int64_t key) {
+      return -slope * std::abs(static_cast<double>(distance_between(row.query_position, key)));
+    });
+  }
+  template <class T>
+  void adjust_before_cap(score_row<T> const& row) const {
+    auto of_all = of_all_heads(row);
+    if (key_bias.is_given()) key_bias.adjust_scores(of_all);
+    if (multiplies()) multiply(row.scores, row.query_position);
+    if (tau > 0) scale_invariant(tau).adjust_scores(row);
+    if (profiles.profiles != nullptr) {
+      of_all.query_side = profiles.query_side(row.query_index, of_all.head);
+      detail::add_profile(std::span(profiles.profiles, profiles.rank * profiles.extent),
+                          profiles.rank, of_all);
+    }
+    if (biases)
+      biases->apply(row.query_index, of_all.head,
+                    {row.first_key_index, row.first_key_index + row.scores.size()}, row.scores);
+    if (!caps_first) add_slopes(row);
+  }
+  // The slope of the cap is that at the scores before it, which are made again, some at a time.
+  template <class T>
+  void backward_cap(score_row<T const> const& before, std::span<T> d_scores) const {
+    std::array<T, 256> numbers;
+    for (std::size_t first = 0, count; first < d_scores.size(); first += count) {
+      count = std::min(numbers.size(), d_scores.size() - first);
+      std::ranges::copy(before.scores.subspan(first, count), numbers.begin());
+      auto some = before.with_scores(std::span<T>(numbers.data(), count));
+      some.key_positions = before.key_positions.subspan(first, count);
+      some.first_key_index += first;
+      adjust_before_cap(some);
+      soft_cap(cap).backward_scores(some.with_scores(std::span<T const>(some.scores)),
+                                    d_scores.subspan(first, count), {});
+    }
+  }
   // By bits: under -ffast-math, NaN may compare equal to 0.
   static bool is_given(double x) noexcept { return detail::bit_cast<std::uint64_t>(x) != 0; }
   // The beginning of an error: "function: name". (By hand: instruction sets share no function, and

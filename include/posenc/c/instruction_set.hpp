@@ -27,7 +27,7 @@
 #endif
 #if !defined(POSENC_KERNELS_FEWER) || defined(POSENC_KERNELS_ONLY_ATTENTION)
 // Reads what a step writes.
-#include "posenc/c/detail/planned_attention.hpp"
+#include "posenc/c/detail/planned_gradients.hpp"
 #endif
 
 #if !defined(POSENC_KERNELS_SET)

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "posenc/c/detail/attention.hpp"
+#include "posenc/c/detail/attention_gradients.hpp"
 #include "posenc/c/detail/caches.hpp"
 #include "posenc/c/detail/choice.hpp"
 #include "posenc/c/detail/frequencies.hpp"

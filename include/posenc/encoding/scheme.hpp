@@ -65,6 +65,16 @@ struct lets_through {
                         scores = as_biases || pulls_back_scores<E>;
 };
 
+/// Whether gradients of scores are those of the scores before site 3.
+template <class E>
+bool only_adds_bias([[maybe_unused]] E const& e) noexcept {
+  if constexpr (may_only_add_bias<E>) {
+    return e.only_adds_bias();
+  } else {
+    return lets_through<E>::as_biases;
+  }
+}
+
 /// Backward through several encodings, from the last to the first. The scores that one makes are
 /// computed again only if an encoding that follows is no bias.
 template <class T>

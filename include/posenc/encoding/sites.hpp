@@ -110,6 +110,12 @@ concept may_act_on_softmax =
     acts_on_softmax<E> &&
     requires(E const& e) { { e.changes_temperature() } -> std::same_as<bool>; };
 
+/// (3) Changes scores otherwise than adds_bias does, and may not do so: if e.only_adds_bias() says
+/// yes, gradients pass unchanged.
+template <class E>
+concept may_only_add_bias =
+    acts_on_scores<E> && requires(E const& e) { { e.only_adds_bias() } -> std::same_as<bool>; };
+
 /// Says which keys are seen, and the scale: e.asked().sees, a mask, and e.asked().scale, a
 /// std::optional<double>, in place of attention's options, which then must have neither.
 template <class E>

@@ -182,6 +182,7 @@ template <std::floating_point T>
 struct row_exponentials {
   T const* numbers;
   scaled_sum sum;
+  double beta = 1;
 };
 
 /// Overwrites the scores; if a temperature rule returns 1, the exponentials are already in
@@ -199,7 +200,7 @@ row_exponentials<T> exponentiate(std::span<T> x, [[maybe_unused]] T* memory,
     auto const plain = exponentials<true>(x.data(), memory, x.size(), max);
     double const beta = temperature(plain, top);
     if (beta == 1) return {memory, {1, top, plain.exponentials}};
-    return {x.data(), {beta, top, exponentials_at(x.data(), x.data(), x.size(), max, beta)}};
+    return {x.data(), {beta, top, exponentials_at(x.data(), x.data(), x.size(), max, beta)}, beta};
   }
 }
 

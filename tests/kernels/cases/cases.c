@@ -277,6 +277,7 @@ static posenc1_key_bias* key_bias(size_t dim) {
 
 struct batch {
   posenc1_attention of[MOST];
+  posenc1_gradients gradients[MOST];
   size_t count;
 };
 
@@ -338,8 +339,17 @@ static struct batch batch_of_case(void) {
       if (strcmp(temperature, rules[i]) == 0) a->temperature.rule = (posenc1_temperature_rule)i;
     if (a->temperature.rule == POSENC1_SSMAX)
       a->temperature.scales = of_heads("temperature", 8, 1, 0.125);
+    if (is("gradients")) {
+      size_t const kv_heads = a->kv_heads;
+      posenc1_format const real = type == POSENC1_F64 ? type : POSENC1_F32;
+      b.gradients[b.count] = (posenc1_gradients){
+          {.data = numbers(type, queries * heads * value_dim, 16 + n), .format = type},
+          {.data = room(queries * heads * dim * 8), .format = real},
+          {.data = room(tokens * kv_heads * dim * 8), .format = real},
+          {.data = room(tokens * kv_heads * value_dim * 8), .format = real}};
+    }
+    if (is("records") || is("gradients")) a->log_sum_exp = room(queries * heads * 8);
     if (is("records")) {
-      a->log_sum_exp = room(queries * heads * 8);
       a->scores = room(queries * heads * tokens * 8),
       a->weights = room(queries * heads * tokens * 8);
     }
@@ -357,6 +367,10 @@ static uint64_t results_of(struct batch const* b) {
     value = hash(value, a->log_sum_exp, rows * 8);
     value = hash(value, a->scores, rows * a->tokens * bytes);
     value = hash(value, a->weights, rows * a->tokens * bytes);
+    posenc1_gradients const* const d = &b->gradients[i];
+    value = hash(value, d->queries.data, rows * a->head_dim * bytes);
+    value = hash(value, d->keys.data, a->tokens * a->kv_heads * a->head_dim * bytes);
+    value = hash(value, d->values.data, a->tokens * a->kv_heads * a->value_dim * bytes);
   }
   return value;
 }
@@ -371,6 +385,21 @@ static posenc1_status by_heads(posenc1_attention a) {
     if (status != POSENC1_OK) return status;
   }
   return POSENC1_OK;
+}
+
+/* Of each kv head, as a pool of threads has it. */
+static posenc1_status backward(struct batch const* b) {
+  posenc1_status status = POSENC1_OK;
+  for (size_t i = 0; is("gradients") && i < b->count; ++i) {
+    posenc1_attention a = b->of[i];
+    for (size_t head = a.kv_heads; status == POSENC1_OK && head-- > 0;) {
+      MUST_WORK(posenc1_attention_backward_memory(&a, head, head + 1, &a.memory_bytes));
+      a.memory = malloc(a.memory_bytes);
+      status = posenc1_attention_backward(&a, &b->gradients[i], head, head + 1);
+      free(a.memory);
+    }
+  }
+  return status;
 }
 
 #if defined(HAS_THREADS)
@@ -476,6 +505,7 @@ int main(int count, char** arguments) {
       status = posenc1_attend_as(b.of, b.count, &alone);
       free(alone.memory);
     }
+    if (status == POSENC1_OK) status = backward(&b);
     if (status != POSENC1_OK) {
       printf("error %s\n", posenc1_error());
     } else {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "posenc/attention/call.hpp"
+#include "posenc/attention/gradients.hpp"
 #include "posenc/attention/rules.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/int4.hpp"
@@ -286,6 +287,11 @@ struct rules_of_case {
   }
 };
 
+/// Few types, as each is compiled.
+template <class Number, class Stored>
+inline constexpr bool has_gradients =
+    std::is_same_v<Number, Stored> && !std::is_same_v<Number, half>;
+
 template <class Number, class Stored>
 std::uint64_t run(one_case const& c) {
   using real = arithmetic_t<Number>;
@@ -321,8 +327,9 @@ std::uint64_t run(one_case const& c) {
     }
     s.asked.make(c, b, tokens);
     attention_options const options{.query_positions = s.of_queries, .key_positions = s.of_keys};
+    if (c.is("records") || c.is("gradients")) s.sums.resize(queries * heads);
     if (c.is("records")) {
-      s.sums.resize(queries * heads), s.scores.resize(queries * heads * tokens);
+      s.scores.resize(queries * heads * tokens);
       s.weights.resize(s.scores.size());
     }
     calls.emplace_back(heads_view<Number const>(s.q.data(), {queries, heads, dim}),
@@ -335,8 +342,21 @@ std::uint64_t run(one_case const& c) {
   std::vector<std::byte> memory(attention_bytes(whole, 1));
   attend(worker(0, 1, [] {}), whole, memory);
   hash result;
-  for (auto const& s : all)
+  for (std::size_t b = 0; b < all.size(); ++b) {
+    auto& s = all[b];
     result.add(s.o), result.add(s.sums), result.add(s.scores), result.add(s.weights);
+    if constexpr (has_gradients<Number, Stored>) {
+      if (!c.is("gradients")) continue;
+      auto const d_outputs = numbers<Number>(s.o.size(), 16 + 10 * b);
+      attention_result<real> forward{{}, s.sums, {}, {}};
+      for (auto const& x : s.o) forward.outputs.push_back(load(x));
+      auto const d =
+          attention_backward(calls[b].queries(), calls[b].keys(), calls[b].values(), s.asked.rules,
+                             forward, heads_view(d_outputs.data(), {queries, heads, value_dim}),
+                             {.query_positions = s.of_queries, .key_positions = s.of_keys});
+      result.add(d.q), result.add(d.k), result.add(d.v);
+    }
+  }
   return result.value();
 }
 

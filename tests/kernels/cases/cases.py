@@ -237,6 +237,21 @@ def expected(c, q, k, v, there, given, mask, bias):
         return numpy.einsum("hqs,shd->qhd", w, v), (numpy.log(total) + top).T, x, w
 
 
+def check_gradients(c, gradients, d, q, k, v, bound, *rest):
+    """Along one direction, against differences of the formulas. Not of temperatures by the row, which count as constant."""
+    if c.fields.get("temperature", "").startswith(("half_weight", "critical", "adaptive")):
+        return
+    ways = [numbers(x.size, 17 + n).reshape(x.shape) for n, x in enumerate((q, k, v))]
+
+    def loss(step):
+        return (d * expected(c, *(x + step * way for x, way in zip((q, k, v), ways)), *rest)[0]).sum()
+
+    h, each = 2.0**-10, [as_numbers(x) * way for x, way in zip(gradients, ways)]
+    wanted = (8 * (loss(h) - loss(-h)) - (loss(2 * h) - loss(-2 * h))) / (12 * h)
+    magnitude = sum(abs(x).sum() for x in each)
+    numpy.testing.assert_allclose(sum(x.sum() for x in each), wanted, 0, max(bound, 1e-9) * magnitude, err_msg=c.name)
+
+
 def run(c, threads):
     queries, heads, kv_heads = c.number("queries", 1), c.number("heads", 4), c.number("kv_heads", 2)
     dim, value_dim, kind, keys = c.number("dim", 32), c.number("value_dim", 32), c.fields.get("type", "f32"), c.fields.get("keys", "f32")
@@ -292,10 +307,15 @@ def run(c, threads):
     mask, masked = cells_of(c, "mask", 4, most)
     bias, biased = cells_of(c, "bias", 5, most)
     records = bool(c.number("records"))
-    found = posenc.attend(q, *sources, slots=slots, lengths=lengths, type="bf16" if "bf16" in (kind, keys) else None, mask=mask, bias=bias,
-                          dot_products=bool(c.number("dots")), log_sum_exp=records, scores=records, weights=records,
-                          key_bias=bias_of_keys, threads=threads, out=numpy.zeros((*q.shape[:3], value_dim), DTYPES[kind]), **given)
-    found = found if records else (found,)
+    backward = bool(c.number("gradients"))
+    asked = {"lengths": lengths, "type": "bf16" if "bf16" in (kind, keys) else None, "mask": mask, "bias": bias,
+             "key_bias": bias_of_keys, "threads": threads, **given}
+    found = posenc.attend(q, *sources, slots=slots, dot_products=bool(c.number("dots")), log_sum_exp=records or backward,
+                          scores=records, weights=records, out=numpy.zeros((*q.shape[:3], value_dim), DTYPES[kind]), **asked)
+    found = found if records or backward else (found,)
+    if backward:
+        d = numpy.stack([stored(numbers(found[0][b].size, 16 + 10 * b), kind).reshape(found[0][b].shape) for b in range(len(lengths))])
+        gradients = posenc.attention_backward(q, *sources, *found[:2], d, **asked)
     bound = {"f64": 1e-13, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}[kind] + (0.02 if c.number("dots") else 0)
     for b, length in enumerate(lengths):
         bank, sides = given["profiles"] or (None, None)
@@ -305,9 +325,14 @@ def run(c, threads):
         numpy.testing.assert_allclose(as_numbers(found[0][b]), wanted[0], bound, bound, err_msg=c.name)
         for got, right in zip(found[1:], (wanted[1], wanted[2], wanted[3])):
             numpy.testing.assert_allclose(got[b] if got.ndim == 3 else got[b][..., :length], right, bound, bound, err_msg=c.name)
+        if backward:
+            check_gradients(c, (gradients[0][b], gradients[1][b, :length], gradients[2][b, :length]), as_numbers(d[b]), as_numbers(q[b]),
+                            exact[0][b], exact[1][b], bound, there[b, :length], cut, masked, biased)
+            assert not gradients[1][b, length:].any() and not gradients[2][b, length:].any(), c.name
     parts = []
     for b, length in enumerate(lengths):
         parts += [found[0][b]] + [x[b] if x.ndim == 3 else x[b][..., :length] for x in found[1:]]
+        parts += [gradients[0][b], gradients[1][b, :length], gradients[2][b, :length]] if backward else []
     return digest(parts)
 
 

@@ -366,6 +366,56 @@ impl<'a> Attention<'a> {
     }
 }
 
+/// Gradients of the heads of an attention, dense.
+pub struct Gradients<T> {
+    pub queries: Vec<T>,
+    pub keys: Vec<T>,
+    pub values: Vec<T>,
+}
+impl Attention<'_> {
+    /// From the gradients of outputs, after attend with log_sum_exp recorded. T: f64 for doubles,
+    /// f32 for all else.
+    pub fn backward<T: Real>(
+        &mut self,
+        d_outputs: Heads,
+        memory: &mut Vec<u8>,
+    ) -> Result<Gradients<T>> {
+        let (a, d) = (&mut self.raw, &d_outputs);
+        let (got, wanted) = (
+            (d.tokens, d.heads, d.head_dim),
+            (a.query_tokens, a.heads, a.value_dim),
+        );
+        require(got == wanted, || {
+            format!("d_outputs must be of tokens, heads and head_dim {wanted:?}, got {got:?}")
+        })?;
+        let doubles = a.queries.format == sys::POSENC1_F64;
+        require(doubles == (T::FORMAT == Format::F64), || {
+            "gradients must be doubles for doubles, and floats for all else".to_owned()
+        })?;
+        let mut all = Gradients {
+            queries: vec![T::default(); a.query_tokens * a.heads * a.head_dim],
+            keys: vec![T::default(); a.tokens * a.kv_heads * a.head_dim],
+            values: vec![T::default(); a.tokens * a.kv_heads * a.value_dim],
+        };
+        let written = |x: &mut Vec<T>| sys::posenc1_heads {
+            data: x.as_mut_ptr() as *mut c_void,
+            format: T::FORMAT as u32,
+            ..Default::default()
+        };
+        let to = sys::posenc1_gradients {
+            outputs: d.raw,
+            queries: written(&mut all.queries),
+            keys: written(&mut all.keys),
+            values: written(&mut all.values),
+        };
+        let mut bytes = 0;
+        done(unsafe { sys::posenc1_attention_backward_memory(a, 0, usize::MAX, &mut bytes) })?;
+        memory.resize(memory.len().max(bytes), 0);
+        (a.memory, a.memory_bytes) = (memory.as_mut_ptr() as *mut c_void, memory.len());
+        done(unsafe { sys::posenc1_attention_backward(a, &to, 0, usize::MAX) }).map(|_| all)
+    }
+}
+
 unsafe extern "C" fn wait(barrier: *mut c_void) {
     (*(barrier as *const Barrier)).wait();
 }

@@ -272,6 +272,12 @@ record!(posenc1_attention {
     profiles: posenc1_profiles,
     tau: f64,
 });
+record!(posenc1_gradients {
+    outputs: posenc1_heads,
+    queries: posenc1_heads,
+    keys: posenc1_heads,
+    values: posenc1_heads,
+});
 record!(posenc1_worker {
     index: usize,
     count: usize,
@@ -430,6 +436,18 @@ extern "C" {
     ) -> posenc1_status;
     pub fn posenc1_attend(
         attention: *const posenc1_attention,
+        first: usize,
+        last: usize,
+    ) -> posenc1_status;
+    pub fn posenc1_attention_backward_memory(
+        attention: *const posenc1_attention,
+        first: usize,
+        last: usize,
+        bytes: *mut usize,
+    ) -> posenc1_status;
+    pub fn posenc1_attention_backward(
+        attention: *const posenc1_attention,
+        gradients: *const posenc1_gradients,
         first: usize,
         last: usize,
     ) -> posenc1_status;

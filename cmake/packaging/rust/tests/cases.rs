@@ -386,9 +386,14 @@ fn attended(case: &Case, threads: usize) -> Result<u64> {
         } else {
             0
         };
+        let sums = if case.is("gradients") {
+            queries * heads
+        } else {
+            rows
+        };
         found.push(Found {
             outputs: Store::of(kind, vec![0.0; queries * heads * value_dim]),
-            log_sum_exp: vec![0.0; rows],
+            log_sum_exp: vec![0.0; sums],
             kept: match kind {
                 "f64" => Kept::Of64(vec![0.0; rows * tokens], vec![0.0; rows * tokens]),
                 _ => Kept::Of32(vec![0.0; rows * tokens], vec![0.0; rows * tokens]),
@@ -428,7 +433,9 @@ fn attended(case: &Case, threads: usize) -> Result<u64> {
         let outputs = to.outputs.view_mut(heads, value_dim)?;
         let a = Attention::new(q.view(heads, dim)?, k, v, outputs, &options)?;
         all.push(match (case.is("records"), &mut to.kept) {
-            (false, _) => a,
+            (false, _) if !case.is("gradients") => a,
+            (false, Kept::Of64(..)) => a.record::<f64>(Some(&mut to.log_sum_exp), None, None)?,
+            (false, _) => a.record::<f32>(Some(&mut to.log_sum_exp), None, None)?,
             (true, Kept::Of32(s, w)) => a.record(Some(&mut to.log_sum_exp), Some(s), Some(w))?,
             (true, Kept::Of64(s, w)) => a.record(Some(&mut to.log_sum_exp), Some(s), Some(w))?,
         });
@@ -438,12 +445,25 @@ fn attended(case: &Case, threads: usize) -> Result<u64> {
         1 => all.iter_mut().try_for_each(|a| a.attend(&mut memory))?,
         _ => attend_by_threads(&mut all, threads, &mut memory)?,
     }
-    Ok(found.iter().fold(SEED, |value, f| {
+    let mut gradients = Vec::new();
+    for (b, a) in all.iter_mut().enumerate().filter(|_| case.is("gradients")) {
+        let n = numbers(queries * heads * value_dim, 16 + 10 * b as u64);
+        let d = Store::of(kind, n);
+        gradients.push(if kind == "f64" {
+            let d = a.backward::<f64>(d.view(heads, value_dim)?, &mut memory)?;
+            [bytes(&d.queries), bytes(&d.keys), bytes(&d.values)].concat()
+        } else {
+            let d = a.backward::<f32>(d.view(heads, value_dim)?, &mut memory)?;
+            [bytes(&d.queries), bytes(&d.keys), bytes(&d.values)].concat()
+        });
+    }
+    Ok(found.iter().enumerate().fold(SEED, |value, (b, f)| {
         let value = digest(digest(value, f.outputs.bytes()), bytes(&f.log_sum_exp));
-        match &f.kept {
+        let value = match &f.kept {
             Kept::Of32(s, w) => digest(digest(value, bytes(s)), bytes(w)),
             Kept::Of64(s, w) => digest(digest(value, bytes(s)), bytes(w)),
-        }
+        };
+        digest(value, gradients.get(b).map_or(&[], |d| &d[..]))
     }))
 }
 

@@ -14,7 +14,8 @@ fn structs_have_the_fields_of_c() {
         };
     }
     take!(posenc1_parameter posenc1_layer posenc1_heads posenc1_rows posenc1_norm posenc1_operand
-          posenc1_cells posenc1_temperature posenc1_profiles posenc1_attention posenc1_worker);
+          posenc1_cells posenc1_temperature posenc1_profiles posenc1_attention posenc1_gradients
+          posenc1_worker);
     let of_header = header.matches("typedef struct posenc1_").count()
         - header.matches(" posenc1_frequencies;").count()
         - header.matches(" posenc1_row_maker;").count()
@@ -212,4 +213,32 @@ fn what_reaches_beyond_memory_is_refused() {
         "mask must have 1 numbers, got 0",
     );
     assert_eq!(attend_by_threads(&mut [], 2, &mut Vec::new()), Ok(()));
+
+    let mut sums = [0.0f64; 2];
+    let outputs = HeadsMut::of(&mut out, 2, 8).unwrap();
+    let mut a = Attention::new(of(&q), of(&kv), of(&kv), outputs, &Options::default()).unwrap();
+    let memory = &mut Vec::new();
+    refused(
+        a.backward::<f32>(of(&q), memory),
+        "log_sum_exp must not be null",
+    );
+    let mut a = a.record::<f32>(Some(&mut sums), None, None).unwrap();
+    a.attend(memory).unwrap();
+    refused(
+        a.backward::<f64>(of(&q), memory),
+        "gradients must be doubles for doubles",
+    );
+    refused(
+        a.backward::<f32>(of(&kv), memory),
+        "d_outputs must be of tokens, heads and head_dim (1, 2, 8), got (2, 2, 8)",
+    );
+    refused(
+        a.backward::<f32>(Heads::of(&[1.0f64; 16], 2, 8).unwrap(), memory),
+        "gradients of outputs must be numbers that are no doubles",
+    );
+    let d = a.backward::<f32>(of(&q), memory).unwrap();
+    assert_eq!(
+        (d.queries.len(), d.keys.len(), d.values),
+        (16, 32, vec![0.5; 32])
+    );
 }

@@ -203,21 +203,11 @@ class block_attention {
 
   /// (4) Exponentials of each row in place of scores, their sums, and shares: 1 / sum.
   void make_weights() {
-    auto const& encoding = call_.encoding();
     auto const seen = scores_.shape().seen();
-    auto const temperature = has_temperature(encoding);
     for (std::size_t i = 0; i < scores_.shape().rows(); ++i) {
       auto const row = scores_[i];
       record(call_.records().scores, row, masked_score<T>, std::identity());
-      auto const beta = [&](auto const& plain, auto max) {
-        return inverse_temperature_of(
-            encoding,
-            statistics_of<T>(plain, row.scores, max, row.head, given_.query_positions[row.query]));
-      };
-      auto const e = acts_on_softmax<typename Call::encoding_type> && temperature
-                         ? exponentiate<acts_on_softmax<typename Call::encoding_type>>(
-                               row.scores, memory_.exponentials, beta)
-                         : exponentiate<false>(row.scores, memory_.exponentials, beta);
+      auto const e = exponentiate_row(call_.encoding(), given_, row, memory_.exponentials);
       if (e.numbers != row.scores.data())
         std::copy_n(e.numbers, row.scores.size(), row.scores.data());
       if (!is_finite(e.sum.sum)) scores_.clear_hidden(row);

@@ -41,6 +41,20 @@ bool has_temperature([[maybe_unused]] Encoding const& encoding) noexcept {
     return acts_on_softmax<Encoding>;
   }
 }
+/// (4) The exponentials of a row of scores, at its temperature. memory: of a row, if there is one.
+template <class Encoding, std::floating_point T>
+row_exponentials<T> exponentiate_row([[maybe_unused]] Encoding const& encoding,
+                                     attention_arguments const& given, block_row<T> const& row,
+                                     T* memory) {
+  auto const beta = [&](auto const& plain, auto max) {
+    return inverse_temperature_of(encoding, statistics_of<T>(plain, row.scores, max, row.head,
+                                                             given.query_positions[row.query]));
+  };
+  if constexpr (acts_on_softmax<Encoding>) {
+    if (has_temperature(encoding)) return exponentiate<true>(row.scores, memory, beta);
+  }
+  return exponentiate<false>(row.scores, memory, beta);
+}
 /// Whether site 3 looks at other scores of the row.
 template <class Encoding>
 inline constexpr bool adjusts_whole_rows =

@@ -35,14 +35,18 @@ inline void require_size(char const* function, std::size_t bytes) {
           ": scores must fit into memory, got more");
 }
 
+/// The memory that is given to a call alone.
+inline memory_range memory_used(posenc1_attention const& a) noexcept {
+  auto const memory = reinterpret_cast<std::uintptr_t>(a.memory);
+  return {memory,
+          memory + std::min<std::uintptr_t>(a.memory_bytes,
+                                            std::numeric_limits<std::uintptr_t>::max() - memory)};
+}
+
 inline void attend(posenc1_attention const& a, std::size_t first, std::size_t last) {
   constexpr auto function = "posenc1_attend";
   auto const& of_set = functions_in_use();
-  auto const memory = reinterpret_cast<std::uintptr_t>(a.memory);
-  auto const plan = plan_of(
-      function, a, first, last,
-      {memory, memory + std::min<std::uintptr_t>(
-                            a.memory_bytes, std::numeric_limits<std::uintptr_t>::max() - memory)});
+  auto const plan = plan_of(function, a, first, last, memory_used(a));
   if (plan.kv_heads == 0) return;
   require_given(function, {{"memory", a.memory}});
   attention_team const alone{0, 1, a.memory, a.memory_bytes, [](void*) {}, nullptr};

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <initializer_list>
 #include <limits>
 #include <stdexcept>
 #include <string_view>
@@ -132,14 +132,21 @@ inline memory_range memory_of(void const* array, std::size_t bytes) noexcept {
   return {first, array == nullptr ? first : first + bytes};
 }
 
-/// used: the memory of the call.
+/// The memory of a call.
+struct attention_memory {
+  checked_heads queries, outputs, keys{}, values{};  ///< of no tokens: nowhere
+  std::array<memory_range, 4> written;               ///< beside these
+  std::array<memory_range, 14> read;
+};
+
+/// used: the memory that is given to the call. all: is set.
 inline attention_plan plan_of(char const* function, posenc1_attention const& a, std::size_t first,
-                              std::size_t last, memory_range used) {
+                              std::size_t last, memory_range used, attention_memory& all) {
   auto plan = shape_of(function, a, first, last);
   check_what_is_seen(function, a);
   require(a.queries.slots == nullptr && a.outputs.slots == nullptr, function,
           ": queries and outputs must have no slots");
-  checked_heads queries, outputs, keys{}, values{};  // of no tokens: nowhere
+  auto& [queries, outputs, keys, values, written, read] = all;
   check({function, "queries"}, a.queries, {1, plan.query_tokens, a.heads, a.head_dim}, false,
         queries);
   check({function, "outputs"}, a.outputs, {1, plan.query_tokens, a.heads, plan.value_dim}, true,
@@ -157,9 +164,8 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
   require_aligned(function, "log_sum_exp", a.log_sum_exp, sizeof(double));
   require_aligned(function, "scores", a.scores, real);
   require_aligned(function, "weights", a.weights, real);
-  memory_range const written[] = {used, memory_of(a.log_sum_exp, rows * sizeof(double)),
-                                  memory_of(a.scores, cells * real),
-                                  memory_of(a.weights, cells * real)};
+  written = {{used, memory_of(a.log_sum_exp, rows * sizeof(double)),
+              memory_of(a.scores, cells * real), memory_of(a.weights, cells * real)}};
   memory_range const nowhere{};
   auto const cells_at = [&](char const* name, posenc1_cells const& some) {
     return some.data == nullptr ? nowhere : memory_of({function, name}, some, a, plan.query_tokens);
@@ -167,24 +173,16 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
   auto const numbers = [&](double const* array) {
     return memory_of(array, a.heads * sizeof *array);
   };
-  memory_range const read[] = {
-      memory_of(a.profiles.profiles, a.profiles.rank * a.profiles.extent * sizeof(float)),
-      memory_of(a.profiles.query_side, rows * a.profiles.rank * sizeof(float)),
-      cells_at("mask", a.mask),
-      cells_at("bias", a.bias),
-      numbers(a.sinks),
-      numbers(a.slopes),
-      numbers(a.mask.slopes),
-      numbers(a.bias.slopes),
-      numbers(a.temperature.scales),
-      numbers(a.temperature.biases),
-      memory_of(keys.codes.at.slots, a.tokens * 8),
-      memory_of(values.codes.at.slots, a.tokens * 8),
-      memory_of(a.key_positions, a.tokens * 8),
-      memory_of(a.query_positions, plan.query_tokens * 8)};
+  read = {{memory_of(a.profiles.profiles, a.profiles.rank * a.profiles.extent * sizeof(float)),
+           memory_of(a.profiles.query_side, rows * a.profiles.rank * sizeof(float)),
+           cells_at("mask", a.mask), cells_at("bias", a.bias), numbers(a.sinks), numbers(a.slopes),
+           numbers(a.mask.slopes), numbers(a.bias.slopes), numbers(a.temperature.scales),
+           numbers(a.temperature.biases), memory_of(keys.codes.at.slots, a.tokens * 8),
+           memory_of(values.codes.at.slots, a.tokens * 8), memory_of(a.key_positions, a.tokens * 8),
+           memory_of(a.query_positions, plan.query_tokens * 8)}};
   bool overlaps = false;
-  for (auto const* one = written; one != std::end(written); ++one) {
-    for (auto const* other = written; other != one; ++other)
+  for (auto one = written.begin(); one != written.end(); ++one) {
+    for (auto other = written.begin(); other != one; ++other)
       overlaps = overlaps || overlap(*one, *other);
     for (auto const& other : read) overlaps = overlaps || overlap(*one, other);
     for (checked_heads const* heads : {&outputs, &queries, &keys, &values})
@@ -201,6 +199,62 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
   for (auto* const heads : {&plan.queries, &plan.keys})
     heads->multiplies_bfloat16 = heads->format == POSENC1_BF16 && multiplies_bfloat16_in_use();
   return plan;
+}
+
+inline attention_plan plan_of(char const* function, posenc1_attention const& a, std::size_t first,
+                              std::size_t last, memory_range used) {
+  attention_memory all;
+  return plan_of(function, a, first, last, used, all);
+}
+
+/// The gradients of a plan's heads. memory: of the call that the plan is of.
+inline gradients_plan plan_of(char const* function, posenc1_attention const& a,
+                              attention_plan const& plan, posenc1_gradients const& d,
+                              attention_memory const& memory) {
+  auto const real = bits_of(a.queries.format) == POSENC1_F64 ? POSENC1_F64 : POSENC1_F32;
+  for (auto const* heads : {&d.outputs, &d.queries, &d.keys, &d.values})
+    require(heads->slots == nullptr, function, ": gradients must have no slots");
+  auto const of_outputs = bits_of(d.outputs.format);
+  require(is_of_numbers(of_outputs) && (of_outputs == POSENC1_F64) == (real == POSENC1_F64),
+          function, ": gradients of outputs must be ",
+          real == POSENC1_F64 ? "doubles" : "numbers that are no doubles", ", got format ",
+          of_outputs);
+  checked_heads outputs, queries, keys{}, values{};
+  auto const check_heads = [&](char const* name, posenc1_heads const& heads, std::size_t tokens,
+                               std::size_t count, std::size_t dim, bool written,
+                               checked_heads& to) {
+    heads_name const what{function, name};
+    what.require(!written || bits_of(heads.format) == real, "format must be ",
+                 static_cast<std::uint32_t>(real), " as numbers are computed, got ",
+                 bits_of(heads.format));
+    check(what, heads, {1, tokens, count, dim}, written, to);
+  };
+  check_heads("gradients of outputs", d.outputs, a.query_tokens, a.heads, plan.value_dim, false,
+              outputs);
+  check_heads("gradients of queries", d.queries, a.query_tokens, a.heads, a.head_dim, true,
+              queries);
+  if (a.tokens != 0) {
+    check_heads("gradients of keys", d.keys, a.tokens, a.kv_heads, a.head_dim, true, keys);
+    check_heads("gradients of values", d.values, a.tokens, a.kv_heads, plan.value_dim, true,
+                values);
+  }
+  bool overlaps = outputs.overlaps(memory.written[0]);
+  checked_heads const* const written[] = {&queries, &keys, &values};
+  for (auto const* one : written) {
+    for (auto const* other : written) {
+      if (other == one) break;
+      overlaps = overlaps || one->overlaps(*other);
+    }
+    for (auto const* other : std::initializer_list<checked_heads const*>{
+             &outputs, &memory.queries, &memory.outputs, &memory.keys, &memory.values})
+      overlaps = overlaps || one->overlaps(*other);
+    for (auto const& other : memory.written) overlaps = overlaps || one->overlaps(other);
+    for (auto const& other : memory.read) overlaps = overlaps || one->overlaps(other);
+  }
+  require(!overlaps, function,
+          ": gradients of queries, keys and values, and memory must overlap nothing");
+  return {from_head(outputs, plan.first_head()), from_head(queries, plan.first_head()),
+          from_head(keys, plan.first_kv_head), from_head(values, plan.first_kv_head)};
 }
 
 /// Calls act(); what posenc's attention throws is said of this function.

@@ -211,7 +211,4 @@ inline bool attend(attention_plan const* plans, std::size_t count, attention_tea
                           : attention_of<float>::attend(plans, count, team);
 }
 
-inline constexpr attention_functions functions_of_attention{
-    has_dot_products, attention_bytes, attend, make_key_bias, key_bias_at, destroy_key_bias};
-
 }}}  // namespace c_set

@@ -82,6 +82,12 @@ struct layout_key_bias {
   void adjust_scores(score_row<T> const& row) const {
     in_halves ? in_halves->adjust_scores(row) : is_interleaved->adjust_scores(row);
   }
+  template <class T>
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const {
+    in_halves ? in_halves->backward_scores(before, d_scores, d_query)
+              : is_interleaved->backward_scores(before, d_scores, d_query);
+  }
 
   /// sequence: nothing, or positions and delta.
   key_bias_of_set* made(auto const&... sequence) && {

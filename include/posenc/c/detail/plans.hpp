@@ -125,6 +125,12 @@ struct attention_plan {
   [[gnu::always_inline]] std::size_t first_head() const noexcept { return first_kv_head * group; }
 };
 
+/// The gradients of the heads of an attention_plan.
+struct gradients_plan {
+  stored_heads outputs;                ///< read
+  stored_heads queries, keys, values;  ///< written: float or double, without slots
+};
+
 /// One of the workers that share plans and memory.
 struct attention_team {
   std::size_t index, count;
@@ -156,6 +162,12 @@ struct attention_functions {
   key_bias_of_set* (*key_bias_at)(key_bias_of_set const&, std::int64_t const* positions,
                                   std::size_t tokens, std::int64_t delta);
   void (*destroy_key_bias)(key_bias_of_set*) noexcept;
+  /// The bytes of `backward`.
+  std::size_t (*backward_bytes)(attention_plan const& plan);
+  /// False, before it writes, if memory is too small. Throws std::invalid_argument before anything
+  /// is written.
+  bool (*backward)(attention_plan const& plan, gradients_plan const& gradients, void* memory,
+                   std::size_t memory_bytes);
 };
 
 }  // namespace posenc_c

@@ -16,7 +16,7 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 struct site_names {
   char embed, prepare, bias, adjust_scores, inverse_temperature, sink, heads, backward_scores,
       is_bias, is_pointwise, encode_queries, encode_keys, backward_queries, backward_keys,
-      changes_temperature, kv_heads, require_heads, asked, check, hash;
+      changes_temperature, only_adds_bias, kv_heads, require_heads, asked, check, hash;
 };
 
 // clang-format off
@@ -62,6 +62,7 @@ POSENC_MEMBER(heads, knows_heads<E>);
 POSENC_MEMBER(kv_heads, knows_kv_heads<E>);
 POSENC_MEMBER(require_heads, refuses_heads<E>);
 POSENC_MEMBER(changes_temperature, may_act_on_softmax<E>);
+POSENC_MEMBER(only_adds_bias, may_only_add_bias<E>);
 POSENC_MEMBER(asked, says_what_is_seen<E>);
 POSENC_MEMBER(check, checks_attention<E>);
 POSENC_MEMBER(hash, has_hash<E>);
@@ -134,6 +135,7 @@ struct check_of {
                  "void require_heads(char const* function, std::size_t count) const");
   POSENC_MUST_BE(changes_temperature,
                  "bool changes_temperature() const, beside inverse_temperature");
+  POSENC_MUST_BE(only_adds_bias, "bool only_adds_bias() const, beside adjust_scores");
   POSENC_MUST_BE(asked, "auto const& asked() const, which returns what has sees and scale");
   POSENC_MUST_BE(hash, "std::uint64_t hash() const");
   // Many encodings check their numbers.
