@@ -24,10 +24,11 @@ struct posenc1_frequencies {
 
 struct posenc1_row_maker {
   posenc_c::instruction_set const* set;
-  posenc_c::rows_of_set* rows;
-  bool rerotates;
-  std::size_t axes, heads;      ///< of positions; that have their own rows
   posenc_c::rows_plan rotated;  ///< of no rows
+  std::size_t heads;            ///< that have their own rows
+  posenc_c::rows_of_set* rows;
+  std::size_t axes;  ///< of positions
+  bool rerotates;
 };
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail::c {

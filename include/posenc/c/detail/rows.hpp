@@ -21,7 +21,7 @@ inline void make(posenc1_frequencies const& f, frequencies const* to, std::int64
                  posenc1_row_maker** result) {
   auto const& set = chosen_set();
   auto made = std::make_unique<posenc1_row_maker>(
-      posenc1_row_maker{&set, nullptr, to != nullptr, axes_of(f), 1, {}});
+      posenc1_row_maker{&set, {}, 1, nullptr, axes_of(f), to != nullptr});
   auto const target = list_of(to == nullptr ? f.value : *to);
   made->rows =
       set.make_rows(list_of(f), to == nullptr ? nullptr : &target, table_range, made->rotated);
@@ -94,7 +94,7 @@ POSENC_C_FUNCTION posenc1_status posenc1_mixed_row_maker_create(double const* in
             " axes of ", pairs, " pairs");
     auto const& set = chosen_set();
     auto made = std::make_unique<posenc1_row_maker>(
-        posenc1_row_maker{&set, nullptr, false, axes, heads, {}});
+        posenc1_row_maker{&set, {}, heads, nullptr, axes, false});
     made->rows =
         set.make_mixed_rows({inv_freq, heads, axes, pairs, attention_factor}, made->rotated);
     *result = made.release();
