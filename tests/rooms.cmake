@@ -3,6 +3,8 @@
 # What is written for the registers of a CPU, of rotation's tests, and what no fuzz target moves.
 set(of_kernel kernel memory relayout rotate_bits rotate_bfloat16)
 list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
+# Formats, what reads them, and the registers of both.
+set(of_cache cache/*_test.cpp decode/*_test.cpp simd/*_test.cpp)
 
 # Where nothing is optimised, as in asan, the tests of these rooms compute for longer than they compile. They are at -Og, where
 # POSENC_CALLS keeps calls calls. So is the preset test, as a whole: g++ compiles a room at -Og as quickly as at -O0, or takes a
@@ -10,7 +12,7 @@ list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
 # 28 + 1 CPU s of a Zen 5 to compile and to run at -Og, and 7 + 5 at -O0.
 set(optimised)
 if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-O0")
-  set(optimised simd rotation decode attention adapter analysis softmax cache)
+  set(optimised rotation attention adapter analysis cache)
 endif()
 
 # posenc_label(LABELS FOLDER...): tests and targets of these folders of tests/ have the labels.
