@@ -3,16 +3,16 @@
 # What is written for the registers of a CPU, of rotation's tests, and what no fuzz target moves.
 set(of_kernel kernel memory relayout rotate_bits rotate_bfloat16)
 list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
+# Formats, what reads them, and the registers of both.
+set(of_cache cache/*_test.cpp decode/*_test.cpp simd/*_test.cpp)
 
-# Where nothing is optimised, the tests of these rooms compute for longer than they compile. -Og takes a tenth less than -O1
-# for rotation and a sixth for attention, whose tests run as quickly; those of analysis do not. CPU seconds to compile and to
-# run, on a Zen 3: rotation 98 + 64 at -O0, 118 + 5 at -Og; analysis 31 + 128 at -O0, 49 + 5 at -O1; softmax 13 + 16 at -O0,
-# 20 + 2 at -Og. Calls stay calls there (POSENC_CALLS): rotation compiles in 82 CPU s of a Zen 5 instead of 124, attention in 85
-# instead of 98, and their tests run as quickly. asan is at -O0, too: all its rooms take 310 + 76 there, and took 1030 + 70 at
-# -O1, where clang inlines what must be inlined with every check of it.
+# Where nothing is optimised, as in asan, the tests of these rooms compute for longer than they compile. They are at -Og, where
+# POSENC_CALLS keeps calls calls. So is the preset test, as a whole: g++ compiles a room at -Og as quickly as at -O0, or takes a
+# quarter longer, and its tests run in a third to a sixth of the time. Not so clang, whose -Og is -O1: with asan, rows takes
+# 28 + 1 CPU s of a Zen 5 to compile and to run at -Og, and 7 + 5 at -O0.
 set(optimised)
 if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-O0")
-  set(optimised simd rotation decode attention adapter analysis program softmax cache)
+  set(optimised rotation attention adapter analysis cache)
 endif()
 
 # posenc_label(LABELS FOLDER...): tests and targets of these folders of tests/ have the labels.
@@ -53,7 +53,7 @@ foreach(precompiled posenc_tests_precompiled posenc_tests_precompiled_optimised)
   target_compile_options(${precompiled} PRIVATE ${of_tests})
   target_precompile_headers(${precompiled} PRIVATE <gtest/gtest.h> <xsimd/xsimd.hpp>)
 endforeach()
-target_compile_options(posenc_tests_precompiled_optimised PRIVATE -O1)
+target_compile_options(posenc_tests_precompiled_optimised PRIVATE -Og)
 target_compile_definitions(posenc_tests_precompiled_optimised PRIVATE POSENC_CALLS)
 
 # posenc_test_room(ROOM LABELS LABEL... [FILES FILE...]): the program posenc_ROOM_tests, of the room's tests or of these files.
@@ -68,8 +68,9 @@ function(posenc_test_room room)
   set(program posenc_${room}_tests)
   add_executable(${program} ${sources})
   target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
-  target_link_libraries(${program} PRIVATE posenc::posenc $<$<IN_LIST:${room},model;program>:posenc::model> ${gtest})
-  if(room STREQUAL "program")
+  target_link_libraries(${program} PRIVATE posenc::posenc ${gtest})
+  if(room STREQUAL "model")
+    target_link_libraries(${program} PRIVATE posenc::model)
     target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/examples")
   endif()
   # Tests of a room instantiate the same templates: its files are compiled as one. For mutants, each is a program.
@@ -78,7 +79,7 @@ function(posenc_test_room room)
   endif()
   target_compile_options(${program} PRIVATE ${of_tests})
   if(room IN_LIST optimised)
-    target_compile_options(${program} PRIVATE $<IF:$<IN_LIST:${room},rotation;decode;attention;adapter;softmax;cache>,-Og,-O1>)
+    target_compile_options(${program} PRIVATE -Og)
     target_compile_definitions(${program} PRIVATE POSENC_CALLS)
   endif()
   if(room STREQUAL "scalar")

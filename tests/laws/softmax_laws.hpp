@@ -146,15 +146,15 @@ void entropy_is_never_raised(E const& encoding) {
 }
 
 /// What a rule promises beyond the laws of all: it never raises the entropy of a row, or it may.
-enum class promise { never_flattens, may_flatten };
-using enum promise;
+enum class flattening { never_flattens, may_flatten };
+using enum flattening;
 /// What a rule looks at.
 enum class sight { statistics_alone, scores };
 
 /// A temperature rule, by its name in a configuration, keeps what it promises, and what all rules
 /// promise.
 template <posenc::acts_on_softmax E>
-void obey(char const* name, E const& encoding, promise promised,
+void obey(char const* name, E const& encoding, flattening promised,
           sight sees = sight::statistics_alone) {
   SCOPED_TRACE(name);
   if (sees == sight::statistics_alone) inverse_temperature_is_positive_and_finite(encoding);

@@ -30,12 +30,12 @@ std::vector<float> encoded(auto const& encoding, std::vector<std::int64_t> const
 /// A layout is never silent: no encoding has one that was not written.
 // clang-format off
 template <class F>
-concept has_a_silent_layout =
+concept takes_a_silent_layout =
     requires(F const& f) { rope(f); } || requires(F const& f) { xpos(f); } ||
     requires(F const& f) { p_rope(f.rotary_dim(), 1e4, 1); } ||
     requires(F const& f) { m_rope(f, pair_axes({0}), axis_positions(1, std::vector{0}), std::int64_t{0}); };
 // clang-format on
-static_assert(!has_a_silent_layout<frequencies>);
+static_assert(!takes_a_silent_layout<frequencies>);
 
 TEST(query_key_defaults, are_what_is_documented) {
   auto const f = geometric(8, 1e4);

@@ -76,7 +76,7 @@ void expect_same_bits_head_by_head() {
 }
 
 TEST(number_rotation, of_all_heads_have_the_bits_of_each_alone) {
-  in_every_format_and_layout(
+  in_every_format_and_a_layout(
       []<class T, class Layout>() { expect_same_bits_head_by_head<Layout, T>(); });
 }
 

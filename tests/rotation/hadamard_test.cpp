@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,7 @@
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
-namespace of_hadamard {
-namespace {
+namespace of_hadamard { namespace {
 
 using posenc::arithmetic_t;
 using posenc::bfloat16;
@@ -245,31 +245,30 @@ void transforms_as_separate_calls_do(std::size_t before, std::size_t after, auto
 }
 
 TEST(hadamard, in_a_step_has_the_bits_of_separate_calls) {
-  auto const in_types = []<class S, class T>() {
-    using real = arithmetic_t<S>;
-    auto const weight = numbers::random<real>(dim, 3);
-    auto const alone = [](auto const& operand) { return operand; };
-    auto const normed = [&](auto const& operand) {
-      return operand.norm(posenc::head_norm<real>{weight}).scale(real(0.3));
-    };
-    auto const unusual = [&](auto const& operand) {
-      return operand.block(posenc::rotary_block::last())
-          .norm({weight, real(1e-3), posenc::norm_kind::l2, posenc::norm_place::after})
-          .template round<bfloat16>(posenc::rounding_points::hugging_face());
-    };
+  auto const in_blocks = []<class S, class T>(auto const& treat) {
     for (auto const& [before, after] :
-         {std::pair<std::size_t, std::size_t>{1, 0}, {0, 1}, {0, 0}, {16, 4}, {2, 1}}) {
-      transforms_as_separate_calls_do<S, T>(before, after, alone);
-      transforms_as_separate_calls_do<S, T>(before, after, normed);
-      if constexpr (std::same_as<real, float>)
-        transforms_as_separate_calls_do<S, T>(before, after, unusual);
-    }
+         {std::pair<std::size_t, std::size_t>{1, 0}, {0, 1}, {0, 0}, {16, 4}, {2, 1}})
+      transforms_as_separate_calls_do<S, T>(before, after, treat);
   };
-  in_types.operator()<float, float>();
-  in_types.operator()<double, double>();
-  in_types.operator()<half, float>();
-  in_types.operator()<bfloat16, bfloat16>();
-  in_types.operator()<float, half>();
+  auto const alone = [](auto const& operand) { return operand; };
+  auto const normed = [](auto const& operand) {
+    using real = typename std::remove_cvref_t<decltype(operand)>::real;
+    static auto const weight = numbers::random<real>(dim, 3);
+    return operand.norm(posenc::head_norm<real>{weight}).scale(real(0.3));
+  };
+  auto const unusual = [weight = numbers::random<float>(dim, 3)](auto const& operand) {
+    return operand.block(posenc::rotary_block::last())
+        .norm({weight, 1e-3f, posenc::norm_kind::l2, posenc::norm_place::after})
+        .template round<bfloat16>(posenc::rounding_points::hugging_face());
+  };
+  in_blocks.operator()<float, float>(alone);
+  in_blocks.operator()<float, float>(normed);
+  in_blocks.operator()<float, float>(unusual);
+  in_blocks.operator()<double, double>(normed);
+  in_blocks.operator()<half, float>(unusual);
+  in_blocks.operator()<bfloat16, bfloat16>(alone);
+  in_blocks.operator()<bfloat16, bfloat16>(unusual);
+  in_blocks.operator()<float, half>(normed);
 }
 
 // Values do not rotate; two sinks take the same; tokens without a slot are left out.

@@ -140,7 +140,7 @@ TEST(rotate, goes_from_either_layout_to_the_other) {
 }
 
 TEST(rotate, goes_elsewhere_with_the_bits_that_it_has_in_place) {
-  in_every_format_and_layout([]<class T, class Layout>() {
+  in_every_format_and_a_layout([]<class T, class Layout>() {
     for (auto const& f : rules()) {
       placed_heads<T> in_place({2, 3, f.rotary_dim() + 5}, arrangement::padded, 3),
           elsewhere = in_place;

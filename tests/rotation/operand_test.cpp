@@ -126,7 +126,7 @@ void for_shapes_of_treatments(Act&& act) {
 }
 
 TEST(rotation, elsewhere_without_norm_or_scale_copies_the_dims_that_it_does_not_turn) {
-  in_every_format_and_layout([]<class T, class Layout>() {
+  in_every_format_and_a_layout([]<class T, class Layout>() {
     treatment const t{with_some_pairs_standing(9), rotary_block::from(2)};
     placed_heads<T> source({2, 3, 23}, arrangement::padded, 0, 1),
         target({2, 3, 23}, arrangement::dense, 0, 2);
@@ -193,7 +193,7 @@ TEST(rotation, makes_heads_of_zeros_zeros) {
 }
 
 TEST(rotation, gives_the_same_bits_however_tokens_and_heads_are_split) {
-  in_every_format_and_layout([]<class T, class Layout>() {
+  in_every_format_and_a_layout([]<class T, class Layout>() {
     using real = arithmetic_t<T>;
     auto const weight = numbers::random<real>(75);
     cos_sin_rows<real> const rows(with_some_pairs_standing(36), std::vector{9, 1, 0, 9});
@@ -215,7 +215,7 @@ TEST(rotation, gives_the_same_bits_however_tokens_and_heads_are_split) {
 }
 
 TEST(rotation, of_scale_1_gives_the_bits_of_none) {
-  in_every_format_and_layout([]<class T, class Layout>() {
+  in_every_format_and_a_layout([]<class T, class Layout>() {
     placed_heads<T> plain({2, 3, 75}, arrangement::padded), scaled = plain;
     cos_sin_rows<arithmetic_t<T>> const rows(with_some_pairs_standing(36), two_positions);
     rotate<Layout>(plain.view(), rows);
@@ -247,7 +247,7 @@ TEST(rotation, takes_norm_scale_and_block_in_any_order) {
 }
 
 TEST(rotation, of_queries_and_keys_in_one_call_is_that_of_each_alone) {
-  in_every_format_and_layout([]<class T, class Layout>() {
+  in_every_format_and_a_layout([]<class T, class Layout>() {
     using real = arithmetic_t<T>;
     auto const w_q = numbers::random<real>(40, 5), w_k = numbers::random<real>(40, 6);
     cos_sin_rows<real> const rows(geometric(32, 1e4), two_positions);
@@ -273,7 +273,7 @@ TEST(rotation, of_queries_and_keys_in_one_call_is_that_of_each_alone) {
 }
 
 TEST(rotation, of_queries_and_keys_side_by_side_in_one_buffer_turns_both) {
-  in_every_format_and_layout([]<class T, class Layout>() {
+  in_every_format_and_a_layout([]<class T, class Layout>() {
     auto packed = numbers::random<T>(3 * 7 * 32), alone = packed;  // 4 heads of q, 2 of k, 1 of v
     cos_sin_rows<arithmetic_t<T>> const rows(geometric(32, 1e4), std::vector{3, 1, 4});
     auto const q = [](std::vector<T>& x) {
@@ -299,7 +299,7 @@ constexpr auto others_apart =
     "posenc: rotate: heads that one rotation of a call writes must not overlap those of another";
 
 TEST(rotation, refuses_another_layout_in_place_and_views_that_overlap_and_changes_nothing) {
-  numbers::in_every_format([]<class T>() {
+  numbers::in_float_and_double([]<class T>() {
     cos_sin_rows<arithmetic_t<T>> const rows(geometric(8, 1e4), two_positions);
     auto x = numbers::random<T>(200);
     auto const before = x;
@@ -373,7 +373,7 @@ TEST(rotation, refuses_shapes_and_rows_that_do_not_fit_and_changes_nothing) {
 }
 
 TEST(rotation, refuses_a_norm_or_scale_that_is_none) {
-  numbers::in_every_format([]<class T>() {
+  numbers::in_float_and_double([]<class T>() {
     using real = arithmetic_t<T>;
     auto x = numbers::random<T>(48);
     auto const r = rotated<halves>(numbers::view(x, 2, 8));
@@ -399,7 +399,7 @@ TEST(rotation, refuses_a_norm_or_scale_that_is_none) {
 }
 
 TEST(rotation, refuses_rotations_of_one_call_that_get_into_each_others_way_and_changes_nothing) {
-  numbers::in_every_format([]<class T>() {
+  numbers::in_float_and_double([]<class T>() {
     cos_sin_rows<arithmetic_t<T>> const rows(geometric(8, 1e4), two_positions);
     auto x = numbers::random<T>(400);
     auto const before = x;
@@ -443,7 +443,7 @@ TEST(rotation, refuses_rotations_of_one_call_that_get_into_each_others_way_and_c
 
 // Empty views: no layout is wrong in place, no stride is used, no null pointer is advanced.
 TEST(rotation, of_nothing_does_nothing) {
-  numbers::in_every_format([]<class T>() {
+  numbers::in_float_and_double([]<class T>() {
     using real = arithmetic_t<T>;
     cos_sin_rows<real> const no_rows(geometric(8, 1e4), std::vector<int>{}),
         rows(geometric(8, 1e4), two_positions);

@@ -78,6 +78,15 @@ void in_every_format_and_layout(Test&& test) {
   });
 }
 
+/// The same with one layout each; for tests of what does not depend on both at once.
+template <class Test>
+void in_every_format_and_a_layout(Test&& test) {
+  test.template operator()<float, posenc::halves>();
+  test.template operator()<double, posenc::interleaved>();
+  test.template operator()<posenc::half, posenc::interleaved>();
+  test.template operator()<posenc::bfloat16, posenc::halves>();
+}
+
 /// What is done to heads.
 struct treatment {
   posenc::frequencies f;

@@ -140,7 +140,7 @@ TEST(relayout, to_another_place_does_as_in_place) {
 
 TEST(relayout, rounds_once_where_the_format_changes) {
   in_every_storage([]<class S>() {
-    in_every_storage([]<class T>() {
+    numbers::in_every_format([]<class T>() {
       if constexpr (posenc::stores_numbers_of<T, S>) {
         placed_heads<S> from({2, 3, 10}, arrangement::backwards);
         placed_heads<T> to({2, 3, 10}, arrangement::heads_outermost);

@@ -23,8 +23,7 @@
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 
-namespace of_step {
-namespace {
+namespace of_step { namespace {
 
 using posenc::bfloat16;
 using posenc::both;
@@ -121,22 +120,31 @@ void writes_what_separate_passes_write(F const& format, setting const& s, std::s
 }
 
 TEST(step, writes_the_bytes_that_separate_passes_write) {
-  auto const in_types = [](auto const& format) {
+  auto const of_some_heads = [](auto const& act) {
     setting s;
     for (std::size_t const heads : {1u, 3u, 70u}) {  // 64 heads and 4096 numbers stay in L1
       s.heads = heads;
-      writes_what_separate_passes_write<float, halves, halves>(format, s, 64,
-                                                               rotary_block::first());
-      writes_what_separate_passes_write<bfloat16, interleaved, interleaved>(format, s, 32,
-                                                                            rotary_block::last());
+      act(s);
     }
   };
-  in_types(u8_per_head{});
-  in_types(q8_0{});
-  in_types(posenc::q4_0{});
-  in_types(posenc::q5_1{});
-  in_types(posenc::int4_per_head{});
-  in_types(posenc::e4m3::of_scale(0.02f));
+  auto const from_float = [&](auto const& format) {
+    of_some_heads([&](setting const& s) {
+      writes_what_separate_passes_write<float, halves, halves>(format, s, 64,
+                                                               rotary_block::first());
+    });
+  };
+  auto const from_bfloat16 = [&](auto const& format) {
+    of_some_heads([&](setting const& s) {
+      writes_what_separate_passes_write<bfloat16, interleaved, interleaved>(format, s, 32,
+                                                                            rotary_block::last());
+    });
+  };
+  from_float(u8_per_head{}), from_bfloat16(u8_per_head{});
+  from_float(q8_0{}), from_bfloat16(q8_0{});
+  from_float(posenc::q4_0{});
+  from_bfloat16(posenc::q5_1{});
+  from_bfloat16(posenc::int4_per_head{});
+  from_float(posenc::e4m3::of_scale(0.02f));
   setting s;
   writes_what_separate_passes_write<float, halves, halves>(int8_per_head{}, s, 64,
                                                            rotary_block::first());

@@ -19,7 +19,7 @@
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
-namespace {
+namespace of_critical_temperature { namespace {
 
 using namespace posenc;
 
@@ -242,3 +242,4 @@ TEST(critical_temperature, obeys_the_laws_of_its_site) {
 }
 
 }  // namespace
+}  // namespace of_critical_temperature

@@ -21,7 +21,7 @@
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
-namespace {
+namespace of_log_n { namespace {
 
 using namespace posenc;
 
@@ -330,3 +330,4 @@ TEST(position_temperature, obeys_the_laws_of_its_site) {
 }
 
 }  // namespace
+}  // namespace of_log_n
