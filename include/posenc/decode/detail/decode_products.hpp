@@ -13,6 +13,7 @@
 #include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/detail/finite_scores.hpp"
+#include "posenc/decode/detail/nibble_scores.hpp"
 #include "posenc/decode/detail/run_reader.hpp"
 #include "posenc/simd/lanes.hpp"
 
@@ -151,11 +152,14 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
                                   return block_scores<Rows>(q + c * dims, keys, dims);
                                 });
   };
-  if (rows_at_once(rows) == 4)
-    of_rows.template operator()<4>();
-  else
+  if (rows_at_once(rows) != 4) {
     of_rows.template operator()<1>();
-  if constexpr (head_codes<S>::has_factors)
+  } else if constexpr (has_nibble_scores<T, S>) {
+    nibble_scores<4, S>(scores, scale, q, rows, k);
+  } else {
+    of_rows.template operator()<4>();
+  }
+  if constexpr (head_codes<S>::has_factors || has_nibble_scores<T, S>)
     finish_scores<T, S>(scores, scale, q, rows, padded_rows(rows), k);
 }
 
