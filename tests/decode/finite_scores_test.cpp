@@ -14,6 +14,8 @@
 #include "posenc/attention/attention.hpp"
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/iq4_nl.hpp"
+#include "posenc/cache/q4_0.hpp"
 #include "posenc/cache/q8_0.hpp"
 #include "posenc/encoding/scheme.hpp"
 #include "tolerance.hpp"
@@ -93,6 +95,8 @@ TEST(finite_scores, are_those_of_the_numbers_that_codes_stand_for) {
   sizes const of_groups{0x1p125f, 0x1p-12f, 0x1p-115};
   are_those_of_the_numbers<1>(posenc::q8_0{}, of_groups);
   are_those_of_the_numbers<4>(posenc::dot_products(posenc::q8_0{}), of_groups, 1.0 / 254);
+  are_those_of_the_numbers<4>(posenc::q4_0{}, of_groups);
+  are_those_of_the_numbers<4>(posenc::iq4_nl{}, of_groups);
 }
 
 TEST(finite_scores, are_all_that_finite_means) {

@@ -35,6 +35,9 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// numbers.
 struct iq4_nl {
   static constexpr std::size_t group = 32;  ///< dims with one scale
+  /// The numbers of the codes, to be multiplied by half(d).
+  static constexpr std::array<float, 16> numbers_of_codes{-127, -104, -83, -65, -49, -35, -22, -10,
+                                                          1,    13,   25,  38,  53,  69,  89,  113};
 
   /// The bytes of a head. Throws unless head_dim is a multiple of 32.
   constexpr std::size_t bytes(std::size_t head_dim) const {
@@ -64,13 +67,12 @@ struct iq4_nl {
 
  private:
   using block = detail::few_bits<4, false>;
-  static constexpr std::array<float, 16> table{-127, -104, -83, -65, -49, -35, -22, -10,
-                                               1,    13,   25,  38,  53,  69,  89,  113};
   // The means of neighbours, as integers that have the order of floats.
   static constexpr auto bounds = [] {
     std::array<std::int32_t, 15> result{};
     for (std::size_t i = 0; i < result.size(); ++i)
-      result[i] = detail::ordered(std::bit_cast<std::int32_t>((table[i] + table[i + 1]) / 2));
+      result[i] = detail::ordered(
+          std::bit_cast<std::int32_t>((numbers_of_codes[i] + numbers_of_codes[i + 1]) / 2));
     return result;
   }();
   // How many of the means are not above x.
@@ -87,7 +89,7 @@ struct iq4_nl {
   POSENC_ALWAYS_INLINE static auto values(std::byte const* from, std::size_t i) noexcept {
     auto const* const codes = from + block::codes_at + i % (group / 2);
     return detail::read_by_table<Lanes>(detail::load_codes<std::uint8_t, Lanes>(codes),
-                                        i >= group / 2, table);
+                                        i >= group / 2, numbers_of_codes);
   }
 
   static void write(float const* x, std::size_t count, std::byte* to) noexcept {

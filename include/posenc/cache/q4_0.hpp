@@ -1,6 +1,7 @@
 // ggml's q4_0: 32 numbers of 4 bits with one scale of 16 bits.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -24,6 +25,9 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// NaN.
 struct q4_0 {
   static constexpr std::size_t group = 32;  ///< dims with one scale
+  /// The numbers of the codes, to be multiplied by half(d).
+  static constexpr std::array<float, 16> numbers_of_codes{-8, -7, -6, -5, -4, -3, -2, -1,
+                                                          0,  1,  2,  3,  4,  5,  6,  7};
 
   /// The bytes of a head. Throws unless head_dim is a multiple of 32.
   constexpr std::size_t bytes(std::size_t head_dim) const {

@@ -491,7 +491,9 @@ void dot_outputs(float* outputs, float const* weights, std::size_t rows, auto co
       auto const to = std::min(from + tile_tokens, run.count);
       if (to - from < tile_tokens) std::fill_n(tiles, columns * tile_tokens, 0.0f);
       scale_tile(reader, run, from, to, v.heads(), rows, 1.0f,
-                 [&](std::size_t c, std::size_t token, std::size_t index) {
+                 [=](std::size_t head, std::size_t row, std::size_t token,
+                     std::size_t index) POSENC_INLINED {
+                   auto const c = head * rows + row;
                    return std::pair(tiles + c * tile_tokens + index, weights + c * tokens + token);
                  });
       encoded.encode(tiles, rows, reader, from, to);

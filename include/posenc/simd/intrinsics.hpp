@@ -9,6 +9,9 @@
 #else
 #include <emmintrin.h>  // immintrin.h takes g++ a third of a second
 #endif
+#if defined(__AVX512F__)
+#define POSENC_HAS_NIBBLE_COLUMNS  // 16 heads side by side
+#endif
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__)
 #define POSENC_HAS_DOT_PRODUCTS        // of bytes
 #define POSENC_HAS_PAIR_PRODUCTS       // of integers of 16 bits

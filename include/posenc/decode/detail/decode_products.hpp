@@ -13,6 +13,7 @@
 #include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/decode/detail/finite_scores.hpp"
+#include "posenc/decode/detail/nibble_scores.hpp"
 #include "posenc/decode/detail/run_reader.hpp"
 #include "posenc/simd/lanes.hpp"
 
@@ -25,10 +26,6 @@ constexpr std::size_t rows_at_once(std::size_t rows) noexcept {
 /// The rows of a head, with the zeros that fill them up.
 constexpr std::size_t padded_rows(std::size_t rows) noexcept {
   return rounded_up(rows, rows_at_once(rows));
-}
-/// The place of row n of all heads if each head has `padded` rows for its `rows`.
-constexpr std::size_t padded_row(std::size_t n, std::size_t rows, std::size_t padded) noexcept {
-  return n / rows * padded + n % rows;
 }
 
 /// Whether a tile of scores is a square of registers, a block each, which is then transposed in
@@ -131,11 +128,12 @@ void tiles_of_scores(T* scores, T scale, std::size_t rows, auto const& k, T* til
           transpose_square(x);
       }
       scale_tile(reader, run, from, to, k.heads(), rows, scale,
-                 [&](std::size_t c, std::size_t token, std::size_t index) {
-                   auto* const row = scores + c * keys + token;
-                   prefetch_into_l1(row + stream_tokens);
-                   return std::pair(row, tiles + padded_row(c, rows, padded) * tile_tokens + index);
-                 });
+                 [=](std::size_t head, std::size_t row, std::size_t token, std::size_t index)
+                     POSENC_INLINED {
+                       auto* const place = scores + (head * rows + row) * keys + token;
+                       prefetch_into_l1(place + stream_tokens);
+                       return std::pair(place, tiles + (head * padded + row) * tile_tokens + index);
+                     });
     }
   });
 }
@@ -154,11 +152,14 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
                                   return block_scores<Rows>(q + c * dims, keys, dims);
                                 });
   };
-  if (rows_at_once(rows) == 4)
-    of_rows.template operator()<4>();
-  else
+  if (rows_at_once(rows) != 4) {
     of_rows.template operator()<1>();
-  if constexpr (head_codes<S>::has_factors)
+  } else if constexpr (has_nibble_scores<T, S>) {
+    nibble_scores<4, S>(scores, scale, q, rows, k);
+  } else {
+    of_rows.template operator()<4>();
+  }
+  if constexpr (head_codes<S>::has_factors || has_nibble_scores<T, S>)
     finish_scores<T, S>(scores, scale, q, rows, padded_rows(rows), k);
 }
 
@@ -227,10 +228,11 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
       auto const to = std::min(from + tile_tokens, run.count);
       if (to - from < tile_tokens) std::fill_n(tiles, columns * tile_tokens, T{0});
       scale_tile(reader, run, from, to, v.heads(), rows, T{1},
-                 [&](std::size_t c, std::size_t token, std::size_t index) {
-                   return std::pair(tiles + padded_row(c, rows, padded) * tile_tokens + index,
-                                    weights + c * keys + token);
-                 });
+                 [=](std::size_t head, std::size_t row, std::size_t token, std::size_t index)
+                     POSENC_INLINED {
+                       return std::pair(tiles + (head * padded + row) * tile_tokens + index,
+                                        weights + (head * rows + row) * keys + token);
+                     });
       reader.read(from, to, [=](std::size_t head, std::size_t i, auto const& block) {
         for (auto c = head * padded; c < (head + 1) * padded; c += Rows) {
           add_values<Rows>(sums + c * dims, dims, tiles + c * tile_tokens + tile_index(i - from),

@@ -176,9 +176,9 @@ class run_reader {
 
 /// Multiplies the scores or weights of a tile, tokens [from, end) of a run, by the factors of their
 /// tokens, then by `scale`, in `rows` columns per head: to[n] = x[n] factor[n] scale, with {to, x}
-/// = places(column, token, index). In this order nothing overflows but what does for numbers too.
-/// The factors of the next head are stored before those of this one are loaded: a register loaded
-/// from numbers stored one by one is a store-forwarding stall.
+/// = places(head, row, token, index). In this order nothing overflows but what does for numbers
+/// too. The factors of the next head are stored before those of this one are loaded: a register
+/// loaded from numbers stored one by one is a store-forwarding stall.
 template <std::floating_point T, class Reader>
 POSENC_ALWAYS_INLINE inline void scale_tile(Reader const& reader, token_run const& run,
                                             std::size_t from, std::size_t end, std::size_t heads,
@@ -189,10 +189,11 @@ POSENC_ALWAYS_INLINE inline void scale_tile(Reader const& reader, token_run cons
     if constexpr (Reader::has_factors) {
       if (next < heads) reader.find_factors(from, next, factors[next % 2]);
     }
-    auto const head = next - 1;
-    for (auto c = head * rows; next > 0 && c < next * rows; ++c) {
-      run.for_neighbours(from, end, [&](std::size_t token, std::size_t index, auto count) {
-        auto const [to, x] = places(c, token, index);
+    for (std::size_t row = 0; next > 0 && row < rows; ++row) {
+      auto const head = next - 1;
+      auto const scale_neighbours = [=, &factors](std::size_t token, std::size_t index,
+                                                  auto count) POSENC_INLINED {
+        auto const [to, x] = places(head, row, token, index);
         auto const* const of_tokens = factors[head % 2].data() + index;
         auto const whole = count / lanes<T>::size * lanes<T>::size;
         for (std::size_t n = 0; n < whole; n += lanes<T>::size) {
@@ -202,7 +203,8 @@ POSENC_ALWAYS_INLINE inline void scale_tile(Reader const& reader, token_run cons
         }
         for (auto n = whole; n < count; ++n)
           to[n] = (Reader::has_factors ? x[n] * of_tokens[n] : x[n]) * scale;
-      });
+      };
+      run.for_neighbours(from, end, scale_neighbours);
     }
   }
 }
