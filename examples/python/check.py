@@ -1607,7 +1607,7 @@ class Layers(unittest.TestCase):
             f, g = posenc.frequencies(settings, layer, 100), posenc.frequencies(file, layer, 100)
             self.assertTrue((f.inv_freq == g.inv_freq).all())
             self.assertEqual((f.window, f.layout, f.head_dim), (g.window, g.layout, g.head_dim))
-        for sentence, wrong in (("the dict must have what a config.json has, got .*set", {"model_type": {1}}),
+        for sentence, wrong in (("the dict must have what a config.json has, got set$", {"model_type": {1}}),
                                 ("the dict.* must be one that is known .tables of 2026-11., got the string .llamb.$", {"model_type": "llamb"}),
                                 ("layer must be below", settings)):
             with self.assertRaisesRegex(posenc.Error, sentence):
@@ -1660,6 +1660,8 @@ class PlainArrays(unittest.TestCase):
             wanted = posenc.rope(x, at, posenc.frequencies(file, length=length))
             self.assertTrue((posenc.rope(x, at, file) == wanted).all())
             self.assertTrue((posenc.rope(x, at, file, length=1) == wanted).all() == (length == 4096))
+        last = numpy.full(x.shape[-3], 2**63 - 1)  # no length has this position
+        self.assertTrue((posenc.rope(x, last, file) == posenc.rope(x, last, file, length=2**63 - 1)).all())
 
     def test_are_left_by_a_layer_that_does_not_rotate(self):
         x = self.floats(6, 2, 128)
@@ -1765,6 +1767,8 @@ class PlainArrays(unittest.TestCase):
             r"rope: positions must be \[5\] or \[1, 5\], got int64 \[2, 5\]": lambda: posenc.rope(q[0], numpy.zeros((2, 5), int), f),
             "rope: there must be one row for each of 5 tokens": lambda: posenc.rope(q, [1, 2], f),
             "rope: positions must be integers or floats": lambda: posenc.rope(q, ["1"], f),
+            "rope: positions must fit int64, got 9223372036854775808": lambda: posenc.rope(
+                q, numpy.array([0, 1, 2, 3, 2**63], numpy.uint64), MODELS / "phi-3.5-mini.json"),
             "rope: the file must be a path, or a dict, got int": lambda: posenc.rope(q, range(5), 5),
             "rope: x must be an array of NumPy": lambda: posenc.rope([[1]], range(5), f),
             "rope: out must have the shape": lambda: posenc.rope(q, range(5), f, out=q[0].copy()),

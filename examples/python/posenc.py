@@ -762,10 +762,16 @@ def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_f
 
 
 def _written_config(where, config, folder):
+    def number(x):
+        try:
+            return x.item()  # of NumPy
+        except (AttributeError, ValueError):
+            raise TypeError(_type_of(x)) from None
+
     path = pathlib.Path(folder) / "the dict"  # as errors call it
     try:
-        path.write_text(json.dumps(dict(config), default=lambda x: x.item()), "utf-8")  # of a number of NumPy
-    except (AttributeError, TypeError, ValueError) as error:
+        path.write_text(json.dumps(dict(config), default=number), "utf-8")
+    except (TypeError, ValueError) as error:
         raise Error(f"posenc: {where}: the dict must have what a config.json has, got {error}") from None
     return path
 
@@ -1056,7 +1062,7 @@ def _rotation(where, config, layer, length, *positions):
         return config, config._layer
     if length is None:
         right = [at for at in positions if at.size and at.dtype.kind in "iuf" and numpy.isfinite(at).all()]
-        length = max([1, *(int(at.max()) + 1 for at in right)])
+        length = min(max([1, *(int(at.max()) + 1 for at in right)]), 2**63 - 1)
     return _of_model(where, config, layer, length)
 
 

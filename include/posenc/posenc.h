@@ -420,7 +420,7 @@ enum posenc1_rounding {
 typedef struct posenc1_operand {
   posenc1_heads from;    /**< decoded: keys that move, or were stored unrotated, come from codes */
   posenc1_heads to;      /**< encoded; data null: in place */
-  posenc1_heads also_to; /**< a second target; data null: none */
+  posenc1_heads also_to; /**< a second target, of heads in place too; data null: none */
   size_t heads;          /**< of each token */
   size_t head_dim;       /**< at most 4096, unless numbers of one format, or from or to float,
                           * rotate to one target, with the usual norm and a factor at most */
@@ -430,7 +430,7 @@ typedef struct posenc1_operand {
   posenc1_norm norm;         /**< of each head */
   double factor;             /**< on each head after rotation and norm; 0: none */
   unsigned rounding;         /**< of posenc1_rounding; 0: none */
-  posenc1_format rounded_to; /**< POSENC1_F16 or POSENC1_BF16, with rounding */
+  posenc1_format rounded_to; /**< POSENC1_F16 or POSENC1_BF16, with rounding; else 0 */
   size_t hadamard;           /**< block of posenc1_hadamard, on each head at last; 0: none */
   size_t from_hadamard;      /**< the same, before all else: the source is stored transformed, and
                               * keys that move have both; 0: none */

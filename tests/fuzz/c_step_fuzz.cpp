@@ -287,15 +287,14 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
       }
     }
     if (in.ConsumeBool())
-      h.rounding = static_cast<unsigned>(few(in, 0, 31)), h.rounded_to = POSENC1_BF16;
+      h.rounding = static_cast<unsigned>(few(in, 1, 31)), h.rounded_to = POSENC1_BF16;
     if (in.ConsumeBool()) {
       std::size_t const block = in.ConsumeBool() ? POSENC1_LARGEST_BLOCK : dim & (0 - dim);
       (in.ConsumeBool() ? h.hadamard : h.from_hadamard) = block;
     }
     if (in.ConsumeBool()) h.to = view(in, memory, s);
     if (in.ConsumeBool()) h.also_to = cache(in, memory, s, format);
-    bool const stays = h.to.data == nullptr && h.also_to.data == nullptr;
-    if (!values && !stays && in.ConsumeBool()) h.to_layout = any_layout(in);
+    if (!values && h.to.data != nullptr && in.ConsumeBool()) h.to_layout = any_layout(in);
   };
   bool right = true;
   if (rotates && in.ConsumeBool()) add(heads * group, v, false);

@@ -552,7 +552,7 @@ static void test_keys(posenc1_row_maker const* maker, float const* rows, double 
         }
       }
       /* In parts, of tokens or of heads: the same bytes. */
-      x_of.to.data = NULL, x_of.also_to = cache_of(&memory, format, n % 2);
+      x_of.to = cache_of(&memory, format, n % 2), x_of.also_to.data = NULL;
       size_t const parts = n % 2 == 0 ? 4 : 7;
       for (size_t i = parts; i-- > 0;) MUST_WORK(posenc1_rotate(&all, &x_of, 1, i, parts));
       MUST(memcmp(&memory, &whole, sizeof memory) == 0);
@@ -694,9 +694,31 @@ static void test_ways(posenc1_row_maker const* maker, float const* rows) {
     third.from = first.to;
     MUST_WORK(posenc1_rotate(&no_rows, &third, 1, 0, 1));
     MUST(memcmp(&memory, &moved, sizeof memory) == 0);
-    fused.rounding = 0; /* which matters */
+    fused.rounding = 0, fused.rounded_to = 0; /* which matters */
     MUST_WORK(posenc1_rotate(&all, &fused, 1, 0, 1));
     MUST(type == POSENC1_F16 || memcmp(&memory, &moved, sizeof memory) != 0);
+  }
+}
+
+/* Keys in place, and to a cache too: as two calls. */
+static void test_in_place_and_also(posenc1_row_maker const* maker, float const* rows) {
+  static struct cache memory, expected;
+  static float keys[TOKENS * HEADS * DIM], rotated[TOKENS * HEADS * DIM];
+  for (size_t i = 0; i < TOKENS * HEADS * DIM; ++i)
+    keys[i] = rotated[i] = (float)input(i / DIM / HEADS, i / DIM % HEADS, i % DIM);
+  posenc1_rows const all = {.cos_sin = rows, .tokens = TOKENS, .maker = maker};
+  static posenc1_format const formats[] = {POSENC1_Q8_0, POSENC1_F32, POSENC1_BF16};
+  for (int n = 0; n < 3; ++n) {
+    posenc1_operand both = unrotated(keys, cache_of(&expected, formats[n], 0));
+    both.layout = POSENC1_INTERLEAVED;
+    posenc1_operand in_place = both;
+    in_place.from.data = rotated, in_place.to.data = NULL;
+    MUST_WORK(posenc1_rotate(&all, &both, 1, 0, 1));
+    MUST_WORK(posenc1_rotate(&all, &in_place, 1, 0, 1));
+    both.also_to = cache_of(&memory, formats[n], 0), both.to.data = NULL;
+    for (size_t part = 3; part-- > 0;) MUST_WORK(posenc1_rotate(&all, &both, 1, part, 3));
+    MUST(memcmp(keys, rotated, sizeof keys) == 0);
+    MUST(memcmp(&memory, &expected, sizeof memory) == 0);
   }
 }
 
@@ -791,6 +813,7 @@ static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
   MUST_REFUSE_WITH(x.from_hadamard = 256, "that divides head_dim 128, got 256");
   MUST_REFUSE_WITH(x.rounding = 32, "rounding must be a sum of points");
   MUST_REFUSE_WITH(x.rounding = 1, "rounded_to POSENC1_F16 or POSENC1_BF16, got 1 and 0");
+  MUST_REFUSE_WITH(x.rounded_to = POSENC1_F16, "rounding must be a sum of points, rounded_to");
   MUST_REFUSE_WITH(x.first_dim = DIM - 2 * PAIRS + 1, "must lie within the head");
   MUST_REFUSE_WITH(r.pairs = 1, "pairs must be positive, and the maker's");
   MUST_REFUSE_WITH(r.pairs = DIM; r.maker = NULL, "must lie within the head");
@@ -827,6 +850,7 @@ void test_step(void) {
   test_formats();
   test_keys(maker, rows, inv_freq);
   test_ways(maker, rows);
+  test_in_place_and_also(maker, rows);
   test_batches(maker, rows);
   test_hadamard();
   test_caches();

@@ -29,8 +29,7 @@ void PrintTo(model const& m, std::ostream* out) { *out << m.name; }
 
 }  // namespace gguf_models
 
-namespace {
-namespace of_gguf {
+namespace { namespace of_gguf {
 
 using namespace posenc;
 
@@ -219,6 +218,18 @@ TEST(gguf, refuses_keys_that_act_and_that_nobody_reads) {
                   " must be a key that is read for llama: its name says that it acts on positions, "
                   "scores or the mask, got 1");
   }
+}
+
+TEST(gguf, shows_what_a_file_calls_its_keys) {
+  EXPECT_EQ(
+      refusal(small().set("llama.rope.a\nb\x1b[2J", 1.0f)),
+      "posenc: m.gguf: llama.rope.a?b?[2J must be a key that is read for llama: its name says "
+      "that it acts on positions, scores or the mask, got 1");
+  auto file = gguf_models::common("newcomer", {2, 8192, 256, 4, 4});
+  auto const bytes = file.set("newcomer.rope.name", R"(a"b\c)").str();
+  auto const model =
+      read_gguf(gguf_metadata(bytes_of(bytes), "m.gguf"), {.unknown = unknown_model::as_llama});
+  EXPECT_EQ(model.ignored.at(0), (model_setting{"newcomer.rope.name", R"("a\"b\\c")"}));
 }
 
 TEST(gguf, refuses_nan) {

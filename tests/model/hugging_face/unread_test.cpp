@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "posenc/model/hugging_face.hpp"
+#include "rejects.hpp"
 
-namespace {
-namespace of_unread_keys {
+namespace { namespace of_unread_keys {
 
 using nlohmann::json;
 
@@ -46,7 +46,7 @@ void expect(json const& config, std::string const& at, std::vector<key_case> con
 }
 
 json const llama{
-    {"model_type", "llama"},    {"num_hidden_layers", 2u},          {"head_dim", 64u},
+    {"model_type", "llama"},     {"num_hidden_layers", 2u},          {"head_dim", 64u},
     {"num_attention_heads", 4u}, {"max_position_embeddings", 8192u}, {"rope_theta", 500000.0}};
 
 json with(json config, std::string const& patch) {
@@ -157,6 +157,40 @@ TEST(json_object, marks_a_key_as_read_where_its_value_is_read_or_it_is_told_so) 
   for (auto const* key : {"a", "b", "c"}) EXPECT_TRUE(keys.is_read(key)) << key;
   EXPECT_EQ(keys.read(),
             (std::vector<posenc::model_setting>{{"a", "1"}, {"b", "2"}, {"c.d", "3"}}));
+}
+
+// A family says by an empty name that it lacks a key, such as the one for dynamic NTK's factor.
+TEST(json_object, has_no_key_whose_name_is_empty) {
+  json const config{{"", 1}};
+  posenc::detail::json_object const keys(config, "config.json");
+  EXPECT_EQ(keys.number(""), std::nullopt);
+  EXPECT_FALSE(keys.has("") || keys.is_read(""));
+  EXPECT_TRUE(keys.read().empty());
+  expect(llama, "", {{"", {1, true, "a", json::object()}, {}}});
+}
+
+// A name of a file could otherwise end the sentence (0), add a line, or command a terminal (27).
+TEST(json_object, writes_names_in_errors_as_json_does) {
+  auto const error = [](std::string const& key) {
+    auto config = llama;
+    config[key] = 1;
+    return message_of([&] { posenc::read_hugging_face(config, "config.json"); });
+  };
+  auto const read =
+      " must be a key that is read: its name says that it acts on positions, scores "
+      "or the mask, got 1";
+  using namespace std::string_literals;
+  EXPECT_EQ(error("rope_\0\n\x1b[2J"s), "posenc: config.json: rope_\\u0000\\n\\u001b[2J"s + read);
+  EXPECT_EQ(error("rope_" + std::string(99, 'x')),
+            "posenc: config.json: rope_" + std::string(55, 'x') + "..." + read);
+}
+
+TEST(shown_json, does_not_cut_a_character) {
+  std::string smiles;
+  for (int i = 0; i < 20; ++i) smiles += "\xf0\x9f\x98\x80";
+  for (std::string const start : {"", "a", "aa", "aaa"})
+    EXPECT_EQ(posenc::detail::shown_json(start + smiles),
+              "the string \"" + start + smiles.substr(0, (59 - start.size()) / 4 * 4) + "...");
 }
 
 }  // namespace of_unread_keys

@@ -138,9 +138,13 @@ inline void check(checked_operand& checked_one, char const* index, posenc1_opera
   what.require(given.from.data != nullptr, "from must have data, got null");
 
   call_shape const shape{rows.batches, rows.tokens, given.heads, given.head_dim};
-  bool const stays = given.to.data == nullptr && given.also_to.data == nullptr;
+  bool const stays = given.to.data == nullptr;
   check(name(".from"), given.from, shape, stays, o.from);
-  if (given.to.data != nullptr) check(name(".to"), given.to, shape, true, o.to[o.targets++]);
+  if (stays) {
+    o.to[o.targets++] = o.from;
+  } else {
+    check(name(".to"), given.to, shape, true, o.to[o.targets++]);
+  }
   if (given.also_to.data != nullptr)
     check(name(".also_to"), given.also_to, shape, true, o.to[o.targets++]);
   auto const are_right = [&](std::uint32_t format) {
@@ -153,30 +157,27 @@ inline void check(checked_operand& checked_one, char const* index, posenc1_opera
   for (auto const& target : std::span(o.to, o.targets)) are_right(target.format);
   what.require(o.targets < 2 || !o.to[0].overlaps(o.to[1]),
                "targets of one set must not overlap each other");
+  what.require(!stays || o.from_layout == o.to_layout,
+               "to_layout must be the layout of heads that stay in place, got ", to_layout, " and ",
+               layout);
   o.in_place = stays;
-  for (auto const& target : std::span(o.to, o.targets)) {
+  for (auto const& target : std::span(o.to, o.targets).subspan(stays ? 1 : 0)) {
     bool const same = o.from_layout == o.to_layout && o.from.are(target);
     what.require(same || !o.from.overlaps(target),
                  "source and target must not overlap, unless they are the same heads in the same "
                  "layout");
     o.in_place = o.in_place || same;
   }
-  what.require(!stays || o.from_layout == o.to_layout,
-               "to_layout must be the layout of heads that stay in place, got ", to_layout, " and ",
-               layout);
-  if (stays) o.to[o.targets++] = o.from;
   for (std::size_t i = 0; i < o.targets; ++i)
-    require_each_code_once(name(stays                                ? ".from"
-                                : i == 0 && given.to.data != nullptr ? ".to"
-                                                                     : ".also_to"),
-                           o.to[i], slots);
+    require_each_code_once(name(i == 1 ? ".also_to" : stays ? ".from" : ".to"), o.to[i], slots);
 
   check_norm(what, given.norm, rows.doubles);
   what.require(is_finite(rows.doubles ? given.factor : double{static_cast<float>(given.factor)}),
                "factor must be finite, got ", given.factor);
   auto const rounded = bits_of(given.rounded_to);
+  bool const to_16_bits = rounded == POSENC1_F16 || rounded == POSENC1_BF16;
   what.require(given.rounding <= POSENC1_ROUND_HUGGING_FACE &&
-                   (given.rounding == 0 || rounded == POSENC1_F16 || rounded == POSENC1_BF16),
+                   (given.rounding == 0 ? rounded == 0 : to_16_bits),
                "rounding must be a sum of points, rounded_to POSENC1_F16 or POSENC1_BF16, got ",
                given.rounding, " and ", rounded);
   o.source_block =

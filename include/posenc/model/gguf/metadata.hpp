@@ -445,7 +445,7 @@ inline void gguf_metadata::add_part(gguf_metadata next) {
   bool const is_whole_float = x && *x == std::floor(*x) && must.starts_with("be a whole number");
   auto const type = is_whole_float ? "the float " : "";
   detail::refuse(
-      file(), ": ", key, " must ", must,
+      file(), ": ", detail::printable(key), " must ", must,
       value == nullptr ? ", and is absent" : ", got " + (type + detail::shown_gguf(*value)));
 }
 

@@ -156,17 +156,23 @@ class gguf_config : public findings {
         note(full + " is without effect: llama.cpp does not read it for " + found.type + ".");
         continue;
       }
-      file.require(!is_known, printable(full),
-                   "be a key that is read for " + found.type + says_that_it_acts);
+      file.require(!is_known, full, "be a key that is read for " + found.type + says_that_it_acts);
       note(printable(full) + " is not read.");
     }
     return std::move(found);
   }
 
  private:
+  static std::string json_of(std::string const& text) {
+    std::string result = "\"";
+    for (char const c : printable(text)) {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
+    return result + '"';
+  }
   static std::string json_of(gguf_value const& value) {
-    if (auto const* const text = std::get_if<std::string>(&value))
-      return "\"" + printable(*text) + "\"";
+    if (auto const* const text = std::get_if<std::string>(&value)) return json_of(*text);
     auto const* const list = std::get_if<gguf_list>(&value);
     return list == nullptr ? shown_gguf(value) : shown_list(list->numbers);
   }

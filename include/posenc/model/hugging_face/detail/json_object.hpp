@@ -16,7 +16,8 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 /// null counts as absent. The JSON must outlive it. These functions read a value and mark its
 /// key as read: number, count, flag, text, list, object
 /// ...; mark_read marks it without its value. has, peek and is_object mark nothing. A hidden key is
-/// absent to all but peek. Objects within share the marks.
+/// absent to all but peek, and an empty name, by which a family says that it lacks a key, is absent
+/// whatever the file has. Objects within share the marks.
 class json_object : public settings<json_object> {
  public:
   using settings::count, settings::positive;
@@ -41,7 +42,9 @@ class json_object : public settings<json_object> {
     auto const& value = peek(std::string(key));
     return !value.is_discarded() && !value.is_null() && !is_hidden(key);
   }
-  void mark_read(std::string_view key) const { marks_->read.insert(path_ + std::string(key)); }
+  void mark_read(std::string_view key) const {
+    if (!key.empty()) marks_->read.insert(path_ + std::string(key));
+  }
   void hide(std::string_view key) const { marks_->hidden.insert(path_ + std::string(key)); }
   void hide_everywhere(std::string_view key) const { marks_->hidden_everywhere.emplace(key); }
   void hide_nothing() const { marks_->hidden.clear(), marks_->hidden_everywhere.clear(); }
@@ -59,7 +62,7 @@ class json_object : public settings<json_object> {
     auto const& value = peek(std::string(key));
     bool const is_given = !value.is_discarded() && !value.is_null();
     auto const unread = is_hidden(key) && must.starts_with("be given");
-    detail::refuse(where_, ": ", key, " must ", must,
+    detail::refuse(where_, ": ", shown_key(key), " must ", must,
                    is_given ? ", got " + shown_json(value) : ", and is absent",
                    is_given && unread ? ", which is not read for this model_type" : "");
   }
@@ -119,7 +122,7 @@ class json_object : public settings<json_object> {
   /// The value, null too; of no type where the key is absent.
   json const& peek(std::string const& key) const {
     static json const absent(json::value_t::discarded);
-    auto const found = object_->find(key);
+    auto const found = key.empty() ? object_->end() : object_->find(key);
     return found == object_->end() ? absent : *found;
   }
   bool is_null(std::string const& key) const { return peek(key).is_null(); }
@@ -158,7 +161,7 @@ class json_object : public settings<json_object> {
   bool is_read(std::string const& key) const { return marks_->read.contains(path_ + key); }
   /// The key with its path, and its value.
   model_setting setting(std::string const& key) const {
-    return {path_ + key, (*object_)[key].dump(-1, ' ', false, json::error_handler_t::replace)};
+    return {path_ + key, json_text((*object_)[key])};
   }
   /// The keys that were read and are given, here and in objects within.
   std::vector<model_setting> read() const {
@@ -175,7 +178,7 @@ class json_object : public settings<json_object> {
   json_object within(std::string const& name, json const& object) const {
     auto result = *this;
     result.object_ = &object;
-    result.where_ += ": " + name;
+    result.where_ += ": " + shown_key(name);
     result.path_ += name + '.';
     return result;
   }

@@ -10,13 +10,31 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 using json = nlohmann::json;
 
+/// JSON on one line.
+inline std::string json_text(json const& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// At most 60 bytes of a text in UTF-8, in whole characters.
+inline std::string shortened(std::string_view text) {
+  std::size_t end = 60;
+  if (text.size() <= end) return std::string(text);
+  while ((text[end] & 0xc0) == 0x80) --end;  // within a character
+  return std::string(text.substr(0, end)) + "...";
+}
+
 /// A value in an error: a scalar as it is written, shortened; a container by its size.
 inline std::string shown_json(json const& value) {
   if (value.is_object()) return "an object of " + std::to_string(value.size()) + " keys";
   if (value.is_array()) return "a list of " + std::to_string(value.size());
-  auto text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  if (text.size() > 60) text = text.substr(0, 60) + "...";
+  auto const text = shortened(json_text(value));
   return value.is_string() ? "the string " + text : text;
+}
+
+/// The name of a key in an error or a note: as JSON escapes it, shortened, without its quotes.
+inline std::string shown_key(std::string_view name) {
+  auto const text = json_text(std::string(name));
+  return shortened(std::string_view(text).substr(1, text.size() - 2));
 }
 
 /// Builds a JSON value by the functions of nlohmann::json_sax. json::parse with a callback tells

@@ -295,7 +295,7 @@ inline void check_unread(auto& config, json_object const& object, bool is_of_rop
     object.require(!config.is_known || !object.is_hidden(key), key,
                    "be absent or change nothing, because " + found.type + " does not read it");
     object.require(!config.is_known, key, std::string("be a key that is read") + says_that_it_acts);
-    config.note(object.path() + key + " is not read.");
+    config.note(shown_key(object.path() + key) + " is not read.");
   }
   for (auto const& [key, value] : object.whole().items()) {
     bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
