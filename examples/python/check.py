@@ -286,6 +286,19 @@ class MixedFrequencies(unittest.TestCase):
         (posenc.rope(x, self.at, self.f) * seed).sum().backward()
         numpy.testing.assert_allclose(x.grad, posenc.rope(seed, -self.at, self.f), 0, 2e-6)
 
+    def test_have_the_gradient_of_attention(self):
+        q, k, v, like = (x.astype(float) for x in (self.q, self.k, self.v, self.q))
+        how = {"encoding": self.f, "query_positions": self.at, "key_positions": self.at, "causal": True}
+        outputs, sums = posenc.attention(q, k, v, log_sum_exp=True, **how)
+        found = posenc.attention_backward(q, k, v, outputs, sums, like, **how)
+        for x, gradient in zip((q, k, v), found):
+            x[3, 1, 5] += 1e-5
+            more = posenc.attention(q, k, v, **how)
+            x[3, 1, 5] -= 2e-5
+            less = posenc.attention(q, k, v, **how)
+            x[3, 1, 5] += 1e-5
+            self.assertAlmostEqual(gradient[3, 1, 5], ((more - less) * like).sum() / 2e-5, places=7)
+
     def test_are_refused_where_they_are_wrong(self):
         f, at, q = self.f, self.at, self.q
         before = q.copy()

@@ -1040,8 +1040,9 @@ def _run(where, rows, sets, run=True):
 def rotate(array, rows, *, layout="halves", first_dim=_NONE, out=None, type=None, eps=_OFF, weight=None, scale=_OFF):
     """Rotates queries or keys, [..., tokens, heads, head_dim] of 3 or 4 axes and any strides, by rows
     [tokens, 2, pairs], which batches share (or [batches x tokens, 2, pairs]), or by those of
-    MixedFrequencies, [heads, tokens, 2, pairs], in place or into `out`, and returns what was written. Heads are float16, float32, float64, or bfloat16 in uint16,
-    array, out or both, with type="bf16"; rows are float64 for float64, else float32.
+    MixedFrequencies, [heads, tokens, 2, pairs], in place or into `out`, and returns what was written.
+    Heads are float16, float32, float64, or bfloat16 in uint16, array, out or both, with type="bf16";
+    rows are float64 for float64, else float32.
 
     layout: halves, where dim i is a pair with i + pairs, or interleaved, 2i with 2i + 1. first_dim:
     where the 2 x pairs rotated dims begin, from the end if negative. eps, weight [head_dim]: an RMS

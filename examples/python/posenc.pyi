@@ -265,7 +265,7 @@ def attention(queries: _Memory, keys: _Memory, values: _Memory, *, encoding: _Ro
 
 @overload
 def attention_backward(queries: NDArray[Any], keys: _Memory, values: _Memory, outputs: _Memory, log_sum_exp: _Numbers, d_outputs: _Memory, *,
-       encoding: Frequencies | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
+       encoding: _Rotary | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
        lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
        query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,
        behind: int | None = 0, ahead: int | None = 0, chunk: int | None = 0, mask: _Numbers | Cells | None = None,
@@ -275,7 +275,7 @@ def attention_backward(queries: NDArray[Any], keys: _Memory, values: _Memory, ou
        threads: int = 1) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def attention_backward(queries: _OfTorch, keys: _Memory, values: _Memory, outputs: _Memory, log_sum_exp: _Numbers, d_outputs: _Memory, *,
-       encoding: Frequencies | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
+       encoding: _Rotary | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
        lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
        query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,
        behind: int | None = 0, ahead: int | None = 0, chunk: int | None = 0, mask: _Numbers | Cells | None = None,
@@ -285,7 +285,7 @@ def attention_backward(queries: _OfTorch, keys: _Memory, values: _Memory, output
        threads: int = 1) -> tuple[_OfTorch, _OfTorch, _OfTorch]: ...
 @overload
 def attention_backward(queries: _Memory, keys: _Memory, values: _Memory, outputs: _Memory, log_sum_exp: _Numbers, d_outputs: _Memory, *,
-       encoding: Frequencies | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
+       encoding: _Rotary | _Config | None = None, layer: int | None = None, length: int | None = None, layout: _Layout | None = None,
        lengths: _Numbers | None = None, type: _Type | None = None, scale: float = 0.0, factor: float = 1.0,
        query_positions: _Numbers | None = None, key_positions: _Numbers | None = None, causal: bool = False,
        behind: int | None = 0, ahead: int | None = 0, chunk: int | None = 0, mask: _Numbers | Cells | None = None,
