@@ -556,7 +556,8 @@ typedef struct posenc1_profiles {
  * mask let it see. One that sees none has outputs of 0. Arithmetic is in float, or in double where
  * queries, keys, values and outputs are double, which all or none are; else each has its own
  * format. Codes are read as posenc1_rotate decodes them, and tokens that no query sees are not
- * read.
+ * read. Products of queries and keys that are all BF16 may be made by AVX512-BF16, where subnormal
+ * numbers count as 0.
  *
  *     x = factor (scale <q, k> + key bias)   with tau: x = a(distance) x + m(distance)
  *     x + profiles + bias - slope distance   then the cap, + mask, times the temperature, softmax
