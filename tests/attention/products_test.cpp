@@ -128,8 +128,10 @@ TEST(add_transposed_product, leaves_rows_out_whose_factor_is_0) {
   auto constexpr spoilt = rows - 1;  // seen by no key but those of the last query
   numbers_of_rows[spoilt * dims] = not_a_number();
   std::vector<double> sums(keys * dims, 1);
+  detail::tile_panels<double> panels(
+      heads_view<double const>(numbers_of_rows.data(), {rows, 1, dims}));
   detail::add_transposed_product(heads_view<double>(sums.data(), {keys, 1, dims}), factors.data(),
-                                 numbers_of_rows.data(), b.shape);
+                                 numbers_of_rows.data(), panels, b.shape);
   for (std::size_t s = 0; s < keys; ++s) {
     for (std::size_t i = 0; i < dims; ++i) {
       double sum = 1, magnitude = 1;
@@ -202,7 +204,8 @@ struct random_block {
   }
   std::vector<T> transposed() const {
     std::vector<T> all(keys * apart, T{1});
-    detail::add_transposed_product(tokens(all.data()), w.data(), q.data(), shape);
+    detail::tile_panels<T> panels(heads_view<T const>(q.data(), {rows, 1, dims}));
+    detail::add_transposed_product(tokens(all.data()), w.data(), q.data(), panels, shape);
     for (std::size_t i = 0; i < all.size(); ++i)
       EXPECT_TRUE(i % apart < dims || all[i] == T{1}) << "nothing is written between";
     return all;
