@@ -6,13 +6,17 @@ list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
 # Formats, what reads them, and the registers of both.
 set(of_cache cache/*_test.cpp decode/*_test.cpp simd/*_test.cpp)
 
-# Where nothing is optimised, as in asan, the tests of these rooms compute for longer than they compile. They are at -Og, where
-# POSENC_CALLS keeps calls calls. So is the preset test, as a whole: g++ compiles a room at -Og as quickly as at -O0, or takes a
-# quarter longer, and its tests run in a third to a sixth of the time. Not so clang, whose -Og is -O1: with asan, rows takes
-# 28 + 1 CPU s of a Zen 5 to compile and to run at -Og, and 7 + 5 at -O0.
+# The preset test is at -Og, where POSENC_CALLS keeps calls calls: g++ compiles a room as quickly as at -O0, or takes a quarter
+# longer, and its tests run in a third to a sixth of the time. Tests of the rooms `inlined` compute so long that xsimd's operators
+# shall be inlined, as they are if their header is precompiled at -O1: attention takes 44 + 6 CPU s of a Zen 5 to compile and to
+# run, not 46 + 14. Other rooms take longer to compile so than their tests gain: rotation 43 + 3, not 28 + 6. asan, at -O0,
+# compiles `inlined` and `optimised` at -Og, which is clang's -O1: rows would take 28 + 1 instead of 7 + 5.
+set(inlined attention adapter)
 set(optimised)
 if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-O0")
-  set(optimised rotation attention adapter analysis cache)
+  set(optimised ${inlined} rotation analysis cache)
+elseif(CMAKE_CXX_FLAGS_RELEASE MATCHES "-Og")
+  set(optimised ${inlined})
 endif()
 
 # posenc_label(LABELS FOLDER...): tests and targets of these folders of tests/ have the labels.
@@ -53,7 +57,7 @@ foreach(precompiled posenc_tests_precompiled posenc_tests_precompiled_optimised)
   target_compile_options(${precompiled} PRIVATE ${of_tests})
   target_precompile_headers(${precompiled} PRIVATE <gtest/gtest.h> <xsimd/xsimd.hpp>)
 endforeach()
-target_compile_options(posenc_tests_precompiled_optimised PRIVATE -Og)
+target_compile_options(posenc_tests_precompiled_optimised PRIVATE -O1)
 target_compile_definitions(posenc_tests_precompiled_optimised PRIVATE POSENC_CALLS)
 
 # posenc_test_room(ROOM LABELS LABEL... [FILES FILE...]): the program posenc_ROOM_tests, of the room's tests or of these files.
