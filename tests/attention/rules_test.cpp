@@ -25,6 +25,7 @@
 #include "posenc/score/key_bias.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
 #include "rejects.hpp"
+#include "tolerance.hpp"
 
 namespace { namespace of_rules {
 
@@ -87,6 +88,20 @@ std::vector<T> pulled_back(auto const& encoding, std::size_t head) {
   });
 }
 
+// Under -ffast-math, each of the two ways may be rounded in another order: the derivative of a cap,
+// 1 - tanh^2, is off by some roundings of 1.
+template <class T>
+testing::AssertionResult same_gradients(std::vector<T> const& a, std::vector<T> const& b) {
+#if defined(__FAST_MATH__)
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (std::abs(a[i] - b[i]) > 32 * tolerance::unit_roundoff<T>() * (1 + std::abs(b[i])))
+      return testing::AssertionFailure() << a[i] << " and " << b[i] << " at " << i;
+  return testing::AssertionSuccess();
+#else
+  return numbers::same_bits(a, b);
+#endif
+}
+
 template <class Encoding>
 void expect_scores(char const* what, attention_rules const& rules, Encoding const& encoding) {
   for (std::size_t head = 0; head < heads; ++head) {
@@ -95,10 +110,10 @@ void expect_scores(char const* what, attention_rules const& rules, Encoding cons
     EXPECT_TRUE(numbers::same_bits(adjusted<double>(rules, head), adjusted<double>(encoding, head)))
         << what << " of head " << head;
     EXPECT_TRUE(
-        numbers::same_bits(pulled_back<float>(rules, head), pulled_back<float>(encoding, head)))
+        same_gradients(pulled_back<float>(rules, head), pulled_back<float>(encoding, head)))
         << what << " of head " << head << ", backward";
     EXPECT_TRUE(
-        numbers::same_bits(pulled_back<double>(rules, head), pulled_back<double>(encoding, head)))
+        same_gradients(pulled_back<double>(rules, head), pulled_back<double>(encoding, head)))
         << what << " of head " << head << ", backward";
   }
 }
