@@ -1497,6 +1497,9 @@ class Arrays(unittest.TestCase):
             self.assertTrue(torch.autograd.gradcheck(turn, x) and torch.autograd.gradgradcheck(turn, x))
             with torch.no_grad():
                 self.assertFalse(turn(x).requires_grad)
+        (posenc.rope(x, at, f).sum(2) * x.detach()[:, :, 0]).sum().backward()  # whose gradient is expanded
+        wanted = posenc.rope(x.detach()[:, :, :1].expand_as(x).contiguous(), -at, f)
+        numpy.testing.assert_allclose(x.grad.numpy(), wanted.numpy(), 0, 1e-12)
         transposed = x.detach().transpose(1, 2).contiguous().transpose(1, 2)
         self.assertTrue(torch.equal(posenc.rope(transposed, at, f), posenc.rope(x, at, f).detach()))
         posenc.rope(x, at, f).sum().backward()  # whose gradient is expanded
@@ -1910,7 +1913,9 @@ class Gradients(unittest.TestCase):  # tests/kernels/cases has the rules
                 numpy.testing.assert_allclose(x.grad.double().numpy(), y.grad.numpy(), 0, bound * y.grad.abs().max().item())
         for sentence, call in (
                 ("keys must be a tensor where another one requires a gradient, got float64", lambda: posenc.attention(q, k.detach().numpy(), v)),
-                ("out must not be given where a tensor requires a gradient, got torch.Tensor", lambda: posenc.attention(q, k, v, out=torch.empty_like(d)))):
+                ("out must not be given where a tensor requires a gradient, got torch.Tensor", lambda: posenc.attention(q, k, v, out=torch.empty_like(d))),
+                (r"bias must not require a gradient, which it would not get, got torch.Tensor.*; use bias.detach\(\)$",
+                 lambda: posenc.attention(q, k, v, bias=torch.zeros(4, 4, 7).requires_grad_()))):
             with self.assertRaisesRegex(posenc.Error, f"^posenc: attention: {sentence}"):
                 call()
         with self.assertRaises(RuntimeError):  # of gradients there are none

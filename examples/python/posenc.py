@@ -1095,7 +1095,7 @@ def _turned(x, rows, out, **how):
 
             @staticmethod
             def backward(_, gradient):
-                return _turned(gradient if gradient.stride(-1) == 1 else gradient.contiguous(), rows * _BACK, None, **how)
+                return _turned(gradient.contiguous(), rows * _BACK, None, **how)  # torch repeats that of a sum
 
         return Turn.apply(x)
     x, (where, name) = _detached(x, out), how["_called"]
@@ -1705,6 +1705,10 @@ def _with_gradients(given, *, log_sum_exp, **options):
             raise Error(f"posenc: attention: {name} must be a tensor where another one requires a gradient, got {_type_of(x)}")
     if options.get("out") is not None:
         raise Error(f"posenc: attention: out must not be given where a tensor requires a gradient, got {_type_of(options['out'])}")
+    for name, x in options.items():
+        if _is_tensor(x) and x.requires_grad:
+            raise Error(f"posenc: attention: {name} must not require a gradient, which it would not get, got {_type_of(x)}; "
+                        f"use {name}.detach()")
 
     class Attend(torch.autograd.Function):
         @staticmethod
