@@ -6,11 +6,11 @@ list(TRANSFORM of_kernel REPLACE "(.+)" "rotation/\\1_test.cpp")
 # Formats, what reads them, and the registers of both.
 set(of_cache cache/*_test.cpp decode/*_test.cpp simd/*_test.cpp)
 
-# The preset test is at -Og, where POSENC_CALLS keeps calls calls: g++ compiles a room as quickly as at -O0, or takes a quarter
-# longer, and its tests run in a third to a sixth of the time. Tests of the rooms `inlined` compute so long that xsimd's operators
-# shall be inlined, as they are if their header is precompiled at -O1: attention takes 44 + 6 CPU s of a Zen 5 to compile and to
-# run, not 46 + 14. Other rooms take longer to compile so than their tests gain: rotation 43 + 3, not 28 + 6. asan, at -O0,
-# compiles `inlined` and `optimised` at -Og, which is clang's -O1: rows would take 28 + 1 instead of 7 + 5.
+# The preset test is at -Og, where POSENC_CALLS keeps calls calls. g++ compiles a room there as quickly as at -O0, or takes a
+# quarter longer, and its tests run in a third to a sixth of the time. The rooms `inlined` compute for longest. g++ inlines
+# xsimd's operators in them, because it precompiles their header at -O1: attention takes 44 + 6 CPU s of a Zen 5 to compile and
+# to run, and 46 + 14 otherwise. Other rooms lose by it: rotation takes 43 + 3, and 28 + 6 otherwise. asan is at -O0, and compiles
+# `inlined` and `optimised` at -Og, which is clang's -O1. There rows would take 28 + 1 instead of 7 + 5.
 set(inlined attention adapter)
 set(optimised)
 if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-O0")
