@@ -17,6 +17,20 @@ static void* memory_of(posenc1_attention* a, size_t first, size_t last) {
   memset(a->memory, 0xff, a->memory_bytes);
   return a->memory;
 }
+/* An attention of these shapes, whose heads have this format. */
+static posenc1_attention of_shapes(posenc1_format format, double* log_sum_exp) {
+  posenc1_heads const heads = {.format = format};
+  return (posenc1_attention){.queries = heads,
+                             .outputs = heads,
+                             .keys = heads,
+                             .values = heads,
+                             .tokens = TOKENS,
+                             .query_tokens = QUERIES,
+                             .heads = HEADS,
+                             .kv_heads = KV_HEADS,
+                             .head_dim = DIM,
+                             .log_sum_exp = log_sum_exp};
+}
 static void attend(posenc1_attention a) {
   MUST_WORK(posenc1_attention_memory(&a, 0, SIZE_MAX, &a.memory_bytes));
   a.memory = malloc(a.memory_bytes);
@@ -57,16 +71,7 @@ static void test_differences(void) {
   static float mask[QUERIES * TOKENS], bias[QUERIES * TOKENS], b[KV_HEADS * DIM];
   static double slopes[HEADS] = {0.5, 0.25, 0.125, 0.0625}, sinks[HEADS] = {-1, 0.5, 2, 0};
   posenc1_heads const doubles = {.format = POSENC1_F64};
-  posenc1_attention a = {.queries = doubles,
-                         .outputs = doubles,
-                         .keys = doubles,
-                         .values = doubles,
-                         .tokens = TOKENS,
-                         .query_tokens = QUERIES,
-                         .heads = HEADS,
-                         .kv_heads = KV_HEADS,
-                         .head_dim = DIM,
-                         .log_sum_exp = sums};
+  posenc1_attention a = of_shapes(POSENC1_F64, sums);
   a.queries.data = q, a.keys.data = k, a.values.data = v, a.outputs.data = o;
   posenc1_gradients d = {doubles, doubles, doubles, doubles};
   d.outputs.data = d_o, d.queries.data = d_q, d.keys.data = d_k, d.values.data = d_v;
@@ -120,14 +125,8 @@ static void test_views(void) {
     if (format == POSENC1_DEEPSEEK_V4 || format == POSENC1_DEEPSEEK_V4_CPU) continue;
     int const has_scale = (format >= POSENC1_INT8_STATIC && format <= POSENC1_E4M3_TRUNCATED) ||
                           format == POSENC1_INT4_STATIC;
-    posenc1_attention a = {.queries = {.data = x, .format = POSENC1_F32},
-                           .outputs = {.data = y, .format = POSENC1_F32},
-                           .tokens = TOKENS,
-                           .query_tokens = QUERIES,
-                           .heads = HEADS,
-                           .kv_heads = KV_HEADS,
-                           .head_dim = DIM,
-                           .log_sum_exp = sums};
+    posenc1_attention a = of_shapes(POSENC1_F32, sums);
+    a.queries.data = x, a.outputs.data = y;
     for (int side = 0; side < 2; ++side) {
       posenc1_heads* const cache = side == 0 ? &a.keys : &a.values;
       *cache = (posenc1_heads){.data = pages[side],
@@ -199,17 +198,9 @@ static void test_refusals(void) {
   static char memory[1 << 18];
   static int64_t slots[TOKENS];
   posenc1_heads const floats = {.format = POSENC1_F32};
-  posenc1_attention good = {.queries = {.data = x, .format = POSENC1_F32},
-                            .outputs = {.data = y, .format = POSENC1_F32},
-                            .keys = {.data = keys, .format = POSENC1_F32},
-                            .values = {.data = keys, .format = POSENC1_F32},
-                            .tokens = TOKENS,
-                            .query_tokens = QUERIES,
-                            .heads = HEADS,
-                            .kv_heads = KV_HEADS,
-                            .head_dim = DIM,
-                            .log_sum_exp = sums,
-                            .memory = memory};
+  posenc1_attention good = of_shapes(POSENC1_F32, sums);
+  good.queries.data = x, good.outputs.data = y, good.keys.data = good.values.data = keys;
+  good.memory = memory;
   posenc1_gradients all = {floats, floats, floats, floats};
   all.outputs.data = d_y, all.queries.data = d_x, all.keys.data = d_keys;
   all.values.data = d_values;

@@ -23,10 +23,10 @@ namespace posenc { inline namespace POSENC_TARGET {
 ///     rotating in float           1.9e-7: of cosine and sine, two products and their sum
 ///     rounding to T               2^-8 for bfloat16, 2^-11 for half, none for float
 ///
-/// With exact angles it is the same at every position. Double has 6.2e-16 in place of 1.9e-7. Holds
-/// for rows of cos_sin_rows and float_angle_rows without an attention factor, and for numbers that
-/// are not subnormal in T. Throws std::invalid_argument unless angle_error is finite and not
-/// negative.
+/// With exact angles the bound is the same at every position. For heads of double, 6.2e-16 stands
+/// in place of 1.9e-7. The bound holds for rows of cos_sin_rows and float_angle_rows without an
+/// attention factor, and for numbers that are not subnormal in T. Throws std::invalid_argument
+/// unless angle_error is finite and not negative.
 template <storable T>
 double rotation_bound(double angle_error) {
   detail::require_not_negative("rotation_bound", "angle_error", angle_error);

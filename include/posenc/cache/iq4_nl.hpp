@@ -35,7 +35,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// numbers.
 struct iq4_nl {
   static constexpr std::size_t group = 32;  ///< dims with one scale
-  /// The numbers of the codes, to be multiplied by half(d).
+  /// Code c stands for half(d) times numbers_of_codes[c].
   static constexpr std::array<float, 16> numbers_of_codes{-127, -104, -83, -65, -49, -35, -22, -10,
                                                           1,    13,   25,  38,  53,  69,  89,  113};
 

@@ -25,7 +25,7 @@ namespace posenc { inline namespace POSENC_TARGET {
 /// NaN.
 struct q4_0 {
   static constexpr std::size_t group = 32;  ///< dims with one scale
-  /// The numbers of the codes, to be multiplied by half(d).
+  /// Code c stands for half(d) times numbers_of_codes[c].
   static constexpr std::array<float, 16> numbers_of_codes{-8, -7, -6, -5, -4, -3, -2, -1,
                                                           0,  1,  2,  3,  4,  5,  6,  7};
 

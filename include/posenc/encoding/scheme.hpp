@@ -65,7 +65,7 @@ struct lets_through {
                         scores = as_biases || pulls_back_scores<E>;
 };
 
-/// Whether gradients of scores are those of the scores before site 3.
+/// Whether gradients pass site 3 unchanged, because it only adds biases to scores.
 template <class E>
 bool only_adds_bias([[maybe_unused]] E const& e) noexcept {
   if constexpr (may_only_add_bias<E>) {

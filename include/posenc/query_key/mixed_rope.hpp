@@ -1,7 +1,6 @@
 // RoPE-Mixed: each head has its frequencies, and a pair rotates by several axes at once.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/encoding/sites.hpp"
 #include "posenc/heads/heads_view.hpp"
+#include "posenc/rotation/detail/heads_of_rows.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -64,14 +64,11 @@ class prepared_mixed_rotation {
   template <class T>
   void by(cos_sin_rows<Real> const& rows, heads_view<T> const& x, std::size_t first_token,
           std::size_t first_head, std::size_t heads) const {
-    auto const at = rows.slice_tokens(first_token, x.tokens());
-    auto const group = heads / rows.heads();
-    for (std::size_t head = 0; head < x.heads();) {
-      auto const of_rows = (first_head + head) / group;
-      auto const count = std::min((of_rows + 1) * group - first_head - head, x.heads() - head);
-      rotate<Layout>(x.slice_heads(head, count), at.of_head(of_rows), block_);
-      head += count;
-    }
+    detail::for_heads_of_rows(
+        rows.slice_tokens(first_token, x.tokens()), heads, {0, x.tokens(), first_head, x.heads()},
+        [&](auto const& own, detail::part_of_heads const& part) {
+          rotate<Layout>(x.slice_heads(part.head - first_head, part.heads), own, block_);
+        });
   }
 
   cos_sin_rows<Real> rows_;

@@ -29,12 +29,14 @@ namespace posenc { inline namespace POSENC_TARGET {
 ///     rotate(tasks(4, pool), rows, ...);                  on threads: rotate_in_tasks.hpp
 ///
 /// Heads: [tokens][heads][head_dim], views of numbers or in a format, at strides or in pages, or a
-/// head_sink of yours. rows: [tokens], of rows/, or with an axis of heads, by which query heads and
-/// kv heads are divided alike; float, or double for heads of doubles. Arithmetic is in their type, rounded once to the target's. Rotates rows.rotary_dim() dims, the first ones
-/// unless `block` says otherwise. All other dims, and pairs of frequency 0, are left alone in
-/// place, and copied otherwise. rows.inverse() undoes it. A token with a negative slot in the
-/// source or the target is left out. Any split by tokens, heads or tasks gives the same bits;
-/// between CPUs with and without fused multiply-add, the last bit may differ. Allocates nothing.
+/// head_sink of yours. rows: [tokens], of rows/, or [heads of rows][tokens]: head h of H heads has
+/// the rows of head h / (H / heads of rows). They are float, or double for heads of doubles.
+/// Arithmetic is in the type of the rows, rounded once to the target's. Rotates rows.rotary_dim()
+/// dims, the first ones unless `block` says otherwise. All other dims, and pairs of frequency 0,
+/// are left alone in place, and copied otherwise. rows.inverse() undoes it. A token with a negative
+/// slot in the source or the target is left out. Any split by tokens, heads or tasks gives the same
+/// bits; between CPUs with and without fused multiply-add, the last bit may differ. Allocates
+/// nothing.
 ///
 /// Throws std::invalid_argument, before anything is changed, unless
 ///

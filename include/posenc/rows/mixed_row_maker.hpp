@@ -54,16 +54,17 @@ struct phases_by_all_axes {
 ///
 ///     angle of pair i of head h = sum over axes a of position[a] inv_freq[h][a][i]
 ///
-///     mixed_row_maker const maker(heads, 2, inv_freq);    RoPE-Mixed [Heo 2024, 2403.13298, 3.2]
+///     mixed_row_maker const maker(heads, 2, inv_freq);    on two axes
 ///     cos_sin_rows const rows(maker, positions);          [x of all tokens, y of all tokens]
 ///     rotate<interleaved>(q, rows);                       heads or a multiple of them
 ///
-/// KataGo's learned nets have one head of frequencies for each kv head, which its query heads
-/// share; AdaRoPE's frequencies of heads are those on one axis. Angles are sums of exact phases: a
-/// row's error is cos_sin_rows', for each axis once. Immutable, so threads may share it.
+/// RoPE-Mixed has them [Heo 2024, arXiv 2403.13298, section 3.2]. KataGo's learned nets have
+/// frequencies for each kv head, which its query heads share. AdaRoPE has frequencies for each head
+/// on one axis. An angle is a sum of exact phases, one for each axis, so rows are as exact as those
+/// of cos_sin_rows. A maker is immutable, so threads may share it.
 class mixed_row_maker {
  public:
-  /// inv_freq: [heads][axes][pairs], in radians per position, of either sign. Throws
+  /// inv_freq: [heads][axes][pairs], in radians per position; they may be negative. Throws
   /// std::invalid_argument unless there are heads, axes and pairs, magnitudes are at most 2^64, and
   /// attention_factor is finite and positive.
   mixed_row_maker(std::size_t heads, std::size_t axes, std::vector<double> inv_freq,
@@ -129,7 +130,7 @@ class mixed_row_maker {
     }
     return {memory, tokens, pairs_, rotated_pairs_, heads_};
   }
-  /// Not from a temporary, because the rows view the maker.
+  /// A temporary writes, and returns no view: the view would outlive its maker.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, Real* memory) const&& {
     write(positions, memory);

@@ -114,8 +114,8 @@ class checked_call {
     if (!may_round || work_.in_place) return {};
     return {rounds_products(keys_), rounds_products(values_)};
   }
-  /// Whether queries and keys are bfloat16 numbers, and the CPU's own products of them are faster
-  /// than, and as exact as, products of floats.
+  /// Whether the scores are products of words: queries and keys are bfloat16 numbers, and the CPU
+  /// multiplies pairs of them faster than floats. The products are as exact.
   static constexpr bool may_multiply_words =
       std::same_as<number, float> &&
       may_be_words<std::remove_cvref_t<decltype(heads_of(std::declval<Q const&>()))>> &&

@@ -207,7 +207,7 @@ inline attention_plan plan_of(char const* function, posenc1_attention const& a, 
   return plan_of(function, a, first, last, used, all);
 }
 
-/// The gradients of a plan's heads. memory: of the call that the plan is of.
+/// Checks the gradients of a call. plan and memory: of that call.
 inline gradients_plan plan_of(char const* function, posenc1_attention const& a,
                               attention_plan const& plan, posenc1_gradients const& d,
                               attention_memory const& memory) {

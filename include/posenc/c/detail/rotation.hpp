@@ -270,8 +270,9 @@ inline void rotate_in_parts(rotation_plan const& plan, bool rows_of_batches, std
   }
 }
 
-/// Numbers become numbers: heads [first, last) of the tokens' heads from first_head on that share a
-/// row. (Inlined twice: a call would take 2 % of the time of a head.)
+/// From numbers to numbers, by one row a token: o.group heads of each token, from first_head on,
+/// of which this call rotates [first, last), counted token by token. (Inlined twice: a call would
+/// take 2 % of the time of a head.)
 POSENC_ALWAYS_INLINE inline void run_kernel(instruction_set const& set, checked_operand const& o,
                                             checked_rows const& rows, rows_plan const& of_rows,
                                             std::size_t first_head, std::size_t first,
@@ -310,8 +311,8 @@ POSENC_ALWAYS_INLINE inline void run_kernel(instruction_set const& set, checked_
                   last);
 }
 
-/// The same with rows that differ by head. Work is divided in the order [heads of
-/// rows][tokens][heads that share a row].
+/// run_kernel by rows that differ by head: [first, last) counts [heads of rows][tokens][heads that
+/// share a row].
 [[gnu::noinline]] inline void run_kernel_by_heads(instruction_set const& set,
                                                   checked_operand const& o,
                                                   checked_rows const& rows, rows_plan of_rows,

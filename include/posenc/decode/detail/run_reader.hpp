@@ -177,8 +177,8 @@ class run_reader {
 /// Multiplies the scores or weights of a tile, tokens [from, end) of a run, by the factors of their
 /// tokens, then by `scale`, in `rows` columns per head: to[n] = x[n] factor[n] scale, with {to, x}
 /// = places(head, row, token, index). In this order nothing overflows but what does for numbers
-/// too. The factors of the next head are stored before those of this one are loaded: a register
-/// loaded from numbers stored one by one is a store-forwarding stall.
+/// too. The factors of the next head are stored first, then the factors of this head are loaded: a
+/// register that is loaded right after its numbers were stored one by one stalls.
 template <std::floating_point T, class Reader>
 POSENC_ALWAYS_INLINE inline void scale_tile(Reader const& reader, token_run const& run,
                                             std::size_t from, std::size_t end, std::size_t heads,

@@ -15,6 +15,7 @@
 #include "posenc/heads/overlap.hpp"
 #include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/detail/cut.hpp"
+#include "posenc/rotation/detail/heads_of_rows.hpp"
 #include "posenc/rotation/detail/number_rotation.hpp"
 #include "posenc/rotation/detail/step.hpp"
 #include "posenc/rotation/head_sink.hpp"

@@ -1,7 +1,6 @@
 // Checks before heads are rotated: of their types, and of source and target.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 
@@ -19,11 +18,6 @@ namespace posenc { inline namespace POSENC_TARGET { namespace detail {
 
 /// How many numbers of a token a step keeps in L1.
 inline constexpr std::size_t most_head_dim = 4096;
-
-/// Tokens and heads of a view.
-struct part_of_heads {
-  std::size_t token, tokens, head, heads;
-};
 
 /// tasks, or a worker.
 template <class S>
@@ -99,21 +93,6 @@ POSENC_ALWAYS_INLINE inline void check_heads_of_rows(cos_sin_view<Real> const& r
           "rotate: heads must be a multiple of the heads of rows, got ", heads,
           " heads and rows of ", rows.heads());
 }
-/// Calls act(rows of one head, a part of the part) for all heads of a part, of `heads` heads.
-template <class Real>
-POSENC_ALWAYS_INLINE inline void for_heads_of_rows(cos_sin_view<Real> const& rows,
-                                                   std::size_t heads, part_of_heads const& part,
-                                                   auto const& act) {
-  if (rows.heads() == 1) return act(rows, part);
-  auto const group = heads / rows.heads(), end = part.head + part.heads;
-  for (auto head = part.head; head < end;) {
-    auto const of_rows = head / group, last = std::min((of_rows + 1) * group, end);
-    auto const own = rows.of_head(of_rows);
-    act(own, part_of_heads{part.token, part.tokens, head, last - head});
-    head = last;
-  }
-}
-
 /// Whether source and target are the same heads. Throws std::invalid_argument as rotate says.
 template <bool SameLayout, class Source, class Target>
 POSENC_ALWAYS_INLINE inline bool check_heads(Source const& source, Target const& target,

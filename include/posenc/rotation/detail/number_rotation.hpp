@@ -7,8 +7,8 @@
 #include "posenc/core/detail/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/heads/storage.hpp"
-#include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/detail/heads_in_memory.hpp"
+#include "posenc/rotation/detail/heads_of_rows.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc { inline namespace POSENC_TARGET { namespace detail {

@@ -13,6 +13,7 @@
 #include "posenc/rotation/detail/checked_operand.hpp"
 #include "posenc/rotation/detail/checks.hpp"
 #include "posenc/rotation/detail/cut.hpp"
+#include "posenc/rotation/detail/heads_of_rows.hpp"
 #include "posenc/rotation/detail/number_rotation.hpp"
 #include "posenc/rotation/operand.hpp"
 #include "posenc/rotation/rotary_block.hpp"
